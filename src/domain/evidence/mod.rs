@@ -1,0 +1,250 @@
+//! Evidence: what a verifier reports, who vouches for the reporter, what the report proves.
+//!
+//! A report reaches the App in a check run's output, a review, a comment, or by post. The document
+//! says much about itself, and none of it is believed about identity: who reported is what GitHub
+//! (or a key) says of the carrier. `parse` reads documents, `collect` finds
+//! them in a snapshot and attaches the principal; judging them is the gates' work.
+
+pub mod collect;
+pub mod parse;
+
+use serde::{Deserialize, Serialize};
+
+use super::model::{
+    Actor, AppRef, BaseRef, CheckRunId, CommentId, HeadSha, Oid, ReviewId, Timestamp, VerifierName,
+};
+
+/// The info string of the fenced block that holds a document.
+pub const FENCE: &str = "countersign";
+/// `predicateType` of our own documents.
+pub const PREDICATE_TYPE: &str = "urn:countersign:verification:v1";
+/// `_type` of an in-toto statement.
+pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+
+/// What a verification concluded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Outcome {
+    Approved,
+    Rejected,
+    Inconclusive,
+}
+
+/// Why a verification was inconclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum InconclusiveReason {
+    Capacity,
+    Quota,
+    Timeout,
+    ReadOnly,
+    Conflict,
+    Other,
+}
+
+/// The base a verification was made against.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvidenceBase {
+    /// Branch.
+    #[serde(rename = "ref")]
+    pub name: BaseRef,
+    /// Its commit then.
+    pub sha: Oid,
+}
+
+/// What the verifier's sandbox could do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Sandbox {
+    pub executes: bool,
+    pub writes: bool,
+}
+
+/// One command that ran tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct TestRun {
+    pub command: String,
+    pub executed: u64,
+    pub passed: u64,
+    pub failed: u64,
+    #[serde(default)]
+    pub skipped: u64,
+    pub exit_code: i64,
+    /// What the tests ran against, such as `postgres:15`.
+    #[serde(default)]
+    pub against: Vec<String>,
+    #[serde(default)]
+    pub duration_s: Option<f64>,
+}
+
+/// What became of a mutant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum MutantStatus {
+    Killed,
+    Survived,
+    Timeout,
+    Unviable,
+    Skipped,
+}
+
+/// One mutant: lines of the head's version of a file, undone or broken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Mutant {
+    pub id: String,
+    pub path: String,
+    /// First line, from 1, in the head's version.
+    pub start_line: u64,
+    /// Last line, inclusive.
+    pub end_line: u64,
+    pub kind: String,
+    pub status: MutantStatus,
+    /// The tests that failed.
+    #[serde(default)]
+    pub killed_by: Vec<String>,
+    #[serde(default)]
+    pub duration_s: Option<f64>,
+}
+
+/// The unmutated run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Baseline {
+    pub executed: u64,
+    pub exit_code: i64,
+}
+
+/// The mutation check of a report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mutation {
+    /// What ran it.
+    pub tool: String,
+    /// The unmutated run; without it nothing is proved.
+    pub baseline: Baseline,
+    /// The mutants.
+    pub mutants: Vec<Mutant>,
+    /// The tree after the last mutant was restored; equal to the head's when all is well.
+    pub restored_tree: Oid,
+}
+
+/// How grave a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Severity {
+    Blocking,
+    Warning,
+    Note,
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Finding {
+    pub severity: Severity,
+    #[serde(default)]
+    pub path: Option<String>,
+    #[serde(default)]
+    pub line: Option<u64>,
+    pub message: String,
+}
+
+/// A valid document, as meant. Fields not known here were dropped; unknown enum values refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Statement {
+    /// `OWNER/REPO` as the document names it.
+    pub subject_name: String,
+    /// The head it is about.
+    pub head: HeadSha,
+    /// What it concluded.
+    pub result: Outcome,
+    /// Why, when inconclusive.
+    pub reason: Option<InconclusiveReason>,
+    /// Against which base.
+    pub base: Option<EvidenceBase>,
+    /// The verifier's own name of the run's context: two reports of one context are one.
+    pub context: String,
+    /// What it says of its vendor: shown, never believed.
+    pub vendor: Option<String>,
+    /// What it says of its model: shown, never believed.
+    pub model: Option<String>,
+    /// What its sandbox could do.
+    pub sandbox: Option<Sandbox>,
+    /// The tests it ran.
+    pub tests: Vec<TestRun>,
+    /// The mutation check it ran.
+    pub mutation: Option<Mutation>,
+    /// What it found.
+    pub findings: Vec<Finding>,
+    /// What it cost.
+    pub cost_usd: Option<f64>,
+}
+
+/// One thing that is wrong with a document: the field's path and a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// Where, as `predicate.mutation.mutants[3].status`.
+    pub path: String,
+    /// What, as a sentence.
+    pub message: String,
+}
+
+/// Who brought a report, as GitHub vouches for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Carrier {
+    /// The App that made the check run.
+    App(AppRef),
+    /// The user (or bot user) that wrote the review or comment, and the App it came through.
+    Actor {
+        /// The account.
+        actor: Actor,
+        /// The App, where GitHub names it.
+        app: Option<AppRef>,
+    },
+    /// Nobody that can be named (deleted account, check run without App).
+    Nobody,
+}
+
+/// Where a report stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Place {
+    CheckRun(CheckRunId),
+    Review(ReviewId),
+    Comment(CommentId),
+}
+
+/// A report's text, and whether it may still speak.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// A valid document.
+    Valid(Box<Statement>),
+    /// A document with faults.
+    Faulty(Vec<Fault>),
+    /// Edited after it was first seen, or dismissed: void, whatever it says.
+    Void(String),
+}
+
+/// One report found in a snapshot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// Where it stands.
+    pub place: Place,
+    /// Who brought it.
+    pub carrier: Carrier,
+    /// The verifier of the policy that the carrier is, if any.
+    pub verifier: Option<VerifierName>,
+    /// When it was brought (GitHub's time of the carrier).
+    pub at: Option<Timestamp>,
+    /// What it says.
+    pub content: Content,
+    /// A page about it.
+    pub url: Option<String>,
+}

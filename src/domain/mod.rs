@@ -1,0 +1,18 @@
+//! The pure rooms: what the product means, with no way to touch the world.
+//!
+//! Nothing here is async, asks the time, reads the environment, opens a file or a connection, or
+//! draws a random number. The lints below make that a compile error; `clippy.toml` names the calls.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod event;
+pub mod evidence;
+pub mod facts;
+pub mod gate;
+pub mod landing;
+pub mod ledger;
+pub mod memory;
+pub mod model;
+pub mod plan;
+pub mod policy;
+pub mod render;
+pub mod verdict;

@@ -1,0 +1,1 @@
+//! The policy file as a person types it.

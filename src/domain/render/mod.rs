@@ -1,0 +1,4 @@
+//! A verdict in words. Rendering never decides.
+
+pub mod check;
+pub mod terminal;

@@ -1,0 +1,1 @@
+//! The auth part of the GitHub room.

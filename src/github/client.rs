@@ -1,0 +1,1 @@
+//! The client part of the GitHub room.

@@ -1,0 +1,208 @@
+//! The only room that knows HTTP to GitHub.
+//!
+//! Two traits: [`Reads`] for anybody above, [`Writes`] for `execute` alone. Answers come as facts of
+//! the domain; refusals come by meaning ([`Refused`]), never as a status number. A list says whether
+//! it is whole. Nothing is tried again in here except reads, and never blindly.
+
+pub mod auth;
+pub mod client;
+mod wire;
+
+use async_trait::async_trait;
+
+use crate::domain::facts::{
+    CheckRun, Comment, CommitStatus, Comparison, Listing, PlatformRule, PullCommit, PullRequest,
+    Review, WorkflowRun,
+};
+use crate::domain::model::{
+    Actor, AppRef, BaseRef, CheckRunId, HeadSha, InstallationId, Oid, PolicyDigest, PullNumber,
+    RepoName, Repository,
+};
+use crate::domain::policy::Method;
+use crate::domain::render::check::CheckPage;
+
+/// Why GitHub did not give what was asked, by meaning.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// 404 (or 410): it does not exist, or this App may not know that it does.
+    #[error("GitHub knows no such thing (404): {0}")]
+    NotFound(String),
+    /// 401: the credentials are wrong; names clock skew where the `Date` header shows it.
+    #[error("GitHub refused the credentials (401): {0}")]
+    Unauthorized(String),
+    /// 403 for want of a permission.
+    #[error("GitHub refused for want of permission (403): {0}")]
+    Forbidden(String),
+    /// The installation is suspended or gone.
+    #[error("the installation is suspended or removed: {0}")]
+    Inactive(String),
+    /// A primary or secondary limit.
+    #[error("GitHub's rate limit is used up; again in {} s", after.num_seconds())]
+    Limited {
+        /// How long to wait.
+        after: chrono::Duration,
+    },
+    /// 409.
+    #[error("GitHub reports a conflict (409): {0}")]
+    Conflict(String),
+    /// 422 and other 4xx: the request itself is wrong.
+    #[error("GitHub did not accept the request ({status}): {message}")]
+    Invalid {
+        /// The status.
+        status: u16,
+        /// GitHub's words.
+        message: String,
+    },
+    /// 5xx. After a write the outcome is unknown.
+    #[error("GitHub failed ({0})")]
+    Server(u16),
+    /// No answer (time-out, broken connection). After a write the outcome is unknown.
+    #[error("GitHub did not answer: {0}")]
+    NoAnswer(String),
+    /// An answer that cannot be read as what was asked for.
+    #[error("GitHub's answer could not be read: {0}")]
+    Unreadable(String),
+}
+
+impl Refused {
+    /// After a write: whether it may have happened all the same.
+    pub fn outcome_unknown(&self) -> bool {
+        matches!(
+            self,
+            Self::Server(_) | Self::NoAnswer(_) | Self::Unreadable(_)
+        )
+    }
+}
+
+/// An answer, or why there is none.
+pub type Answer<T> = Result<T, Refused>;
+
+/// A branch as read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Branch {
+    /// Its tip.
+    pub tip: Oid,
+    /// What classic protection requires, as far as the branch endpoint tells (checks only).
+    pub classic: Vec<PlatformRule>,
+}
+
+/// A file at a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileAt {
+    /// The blob's id.
+    pub blob: PolicyDigest,
+    /// Its text.
+    pub text: String,
+}
+
+/// What may be asked of GitHub. Every method names the endpoint it uses in its documentation.
+#[async_trait]
+pub trait Reads: Send + Sync {
+    /// `GET /app`: who we are. Proves the credentials.
+    async fn app(&self) -> Answer<AppRef>;
+    /// `GET /app/installations`: active ones; suspended ones are left out.
+    async fn installations(&self) -> Answer<Listing<InstallationId>>;
+    /// `GET /installation/repositories`; archived ones are left out.
+    async fn repositories(&self, installation: InstallationId) -> Answer<Listing<Repository>>;
+    /// `GET /repos/{owner}/{repo}/installation`, then the repository: for the command line.
+    async fn repository(&self, name: &RepoName) -> Answer<Repository>;
+    /// `GET /repos/{}/pulls?state=open`.
+    async fn open_pulls(&self, repo: &Repository) -> Answer<Listing<PullRequest>>;
+    /// `GET /repos/{}/pulls/{number}`.
+    async fn pull(&self, repo: &Repository, number: PullNumber) -> Answer<PullRequest>;
+    /// `GET /repos/{}/commits/{sha}/pulls`, filtered to open ones whose head is exactly this.
+    async fn pulls_with_head(
+        &self,
+        repo: &Repository,
+        head: &HeadSha,
+    ) -> Answer<Listing<PullRequest>>;
+    /// `GET /repos/{}/branches/{branch}`.
+    async fn branch(&self, repo: &Repository, base: &BaseRef) -> Answer<Branch>;
+    /// `GET /repos/{}/rules/branches/{branch}`.
+    async fn rules(&self, repo: &Repository, base: &BaseRef) -> Answer<Vec<PlatformRule>>;
+    /// `GET /repos/{}/contents/{path}?ref={sha}`; `None` when it is confirmed not to be there.
+    async fn file_at(&self, repo: &Repository, path: &str, at: &Oid) -> Answer<Option<FileAt>>;
+    /// `GET /repos/{}/commits/{sha}/check-runs`, counted against `total_count`.
+    async fn check_runs(&self, repo: &Repository, head: &HeadSha) -> Answer<Listing<CheckRun>>;
+    /// `GET /repos/{}/commits/{sha}/status`: newest per context, counted against `total_count`.
+    async fn statuses(&self, repo: &Repository, head: &HeadSha) -> Answer<Listing<CommitStatus>>;
+    /// `GET /repos/{}/actions/runs?head_sha={sha}`.
+    async fn workflow_runs(
+        &self,
+        repo: &Repository,
+        head: &HeadSha,
+    ) -> Answer<Listing<WorkflowRun>>;
+    /// `GET /repos/{}/pulls/{number}/reviews`; `head` is GitHub's `commit_id`, bodies are whole.
+    async fn reviews(&self, repo: &Repository, number: PullNumber) -> Answer<Listing<Review>>;
+    /// `GET /repos/{}/issues/{number}/comments`; only those with a fenced evidence block.
+    async fn comments(&self, repo: &Repository, number: PullNumber) -> Answer<Listing<Comment>>;
+    /// GraphQL `reviewThreads`: how many conversations are not resolved.
+    async fn open_conversations(&self, repo: &Repository, number: PullNumber) -> Answer<u64>;
+    /// `GET /orgs/{org}/teams/{slug}/members`.
+    async fn team_members(&self, repo: &Repository, org: &str, slug: &str) -> Answer<Vec<Actor>>;
+    /// `GET /repos/{}/compare/{base}...{head}`, and the pull request's file list where that is cut.
+    async fn compare(
+        &self,
+        repo: &Repository,
+        number: PullNumber,
+        base_tip: &Oid,
+        head: &HeadSha,
+    ) -> Answer<Comparison>;
+    /// `GET /repos/{}/git/commits/{sha}`.
+    async fn commit(&self, repo: &Repository, sha: &Oid) -> Answer<PullCommit>;
+    /// `GET /repos/{}/collaborators/{login}/permission`: may write; errors are "cannot tell".
+    async fn may_write(&self, repo: &Repository, actor: &Actor) -> Answer<bool>;
+}
+
+/// What GitHub said to a merge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MergeAnswer {
+    /// Merged, as this commit.
+    Merged(Oid),
+    /// 409 (or a 422 that says so): the head is not the expected one any more.
+    HeadMoved(String),
+    /// 405 "Base branch was modified": look again.
+    BaseMoved(String),
+    /// 405 for any other cause: GitHub's words. Equal refusals are not repeated soon.
+    NotAllowed(String),
+    /// 403 for want of permission.
+    Forbidden(String),
+    /// 404: the pull request or our access is gone.
+    Gone(String),
+    /// 422: the request is wrong for this pull request.
+    Invalid(String),
+    /// A limit; nothing happened.
+    Limited(chrono::Duration),
+    /// 401; nothing happened.
+    Unauthorized(String),
+    /// 5xx, no answer, or an answer nobody can read: it may have happened. Read back first.
+    Unknown(String),
+}
+
+/// What may be written to GitHub. Only `execute` holds one.
+#[async_trait]
+pub trait Writes: Send + Sync {
+    /// `POST /repos/{}/check-runs`, name `countersign`.
+    async fn create_check(
+        &self,
+        repo: &Repository,
+        head: &HeadSha,
+        external_id: &str,
+        page: &CheckPage,
+    ) -> Answer<CheckRunId>;
+    /// `PATCH /repos/{}/check-runs/{id}`.
+    async fn update_check(
+        &self,
+        repo: &Repository,
+        run: CheckRunId,
+        page: &CheckPage,
+    ) -> Answer<()>;
+    /// `PUT /repos/{}/pulls/{number}/merge` with `sha`. Total: every answer has its meaning.
+    async fn merge(
+        &self,
+        repo: &Repository,
+        number: PullNumber,
+        head: &HeadSha,
+        method: Method,
+    ) -> MergeAnswer;
+}

@@ -1,0 +1,1 @@
+//! The wire part of the GitHub room.

@@ -1,0 +1,321 @@
+//! The only room that knows SQL.
+//!
+//! One trait, so that every database passes the same conformance suite. What is kept: the inbox of
+//! deliveries, what is remembered, the keyed work table, what passes decided and published, the
+//! journal of effects, and the ledger.
+//!
+//! Two rules hold the rest up. A delivery is durable before it is acknowledged, and known by its id:
+//! the insert decides who owns it. A pass holds a fenced [`Lease`]: whoever writes in a pass's name
+//! shows the lease, and a lease that was overtaken writes nothing.
+
+pub mod sqlite;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::domain::facts::{Freeze, PullRequest};
+use crate::domain::ledger::{Draft, Entry};
+use crate::domain::memory::{
+    Change, Confirm, HeadMemory, PullMemory, PullRecord, RepoMemory, Wake,
+};
+use crate::domain::model::{
+    BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
+};
+
+/// Why the store did not do it.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database failed. The operator reads the cause; nobody else does.
+    #[error("the database failed: {0}")]
+    Database(#[from] sqlx::Error),
+    /// The schema could not be brought up to date.
+    #[error("the database's schema could not be brought up to date: {0}")]
+    Migration(#[from] sqlx::migrate::MigrateError),
+    /// Something stored cannot be read back.
+    #[error("what is stored as {what} cannot be read: {why}")]
+    Corrupt {
+        /// What.
+        what: String,
+        /// Why.
+        why: String,
+    },
+    /// The lease was overtaken: another pass works on the key. Nothing was written.
+    #[error("the lease on {0} was overtaken")]
+    Overtaken(Key),
+}
+
+/// A result of the store.
+pub type Stored<T> = Result<T, StoreError>;
+
+/// A delivery as it came in.
+#[derive(Debug, Clone)]
+pub struct NewDelivery {
+    /// GitHub's id of it.
+    pub id: DeliveryId,
+    /// The event's name.
+    pub event: String,
+    /// The raw bytes.
+    pub body: Bytes,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Whether a delivery was new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accepted {
+    /// Stored now.
+    Stored,
+    /// Known already: nothing was done, nothing will be done twice. A dead letter that is delivered
+    /// again is revived.
+    Known,
+}
+
+/// A delivery waiting to be understood.
+#[derive(Debug, Clone)]
+pub struct Waiting {
+    /// Its place in the order of arrival.
+    pub seq: i64,
+    /// The delivery.
+    pub delivery: NewDelivery,
+    /// How often it was tried before.
+    pub attempts: u32,
+}
+
+/// What became of a delivery.
+#[derive(Debug, Clone)]
+pub enum Absorbed {
+    /// Understood: these are its consequences, applied together with marking it done.
+    Done {
+        /// What to remember.
+        changes: Vec<Change>,
+        /// Whom to wake, not before the delay.
+        wakes: Vec<(Wake, Confirm)>,
+        /// For the operator.
+        note: String,
+    },
+    /// It cannot be understood; kept, visible, never tried again by itself.
+    Dead {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A dead letter, for the operator.
+#[derive(Debug, Clone, Serialize)]
+#[allow(missing_docs)]
+pub struct DeadLetter {
+    pub id: DeliveryId,
+    pub event: String,
+    pub at: Timestamp,
+    pub why: String,
+}
+
+/// What the inbox holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[allow(missing_docs)]
+pub struct InboxCounts {
+    pub waiting: u64,
+    pub done: u64,
+    pub dead: u64,
+}
+
+/// The right to work on one key, until it expires or is overtaken.
+///
+/// Cannot be cloned or made outside the store: one pass, one lease.
+#[derive(Debug)]
+pub struct Lease {
+    pub(in crate::store) key: Key,
+    pub(in crate::store) fence: i64,
+    pub(in crate::store) wanted: i64,
+    pub(in crate::store) attempt: u32,
+    pub(in crate::store) confirm: Confirm,
+}
+
+impl Lease {
+    /// What to work on.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+    /// How many passes in a row failed before this one.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+    /// Whether everything must be read again.
+    pub fn confirm(&self) -> Confirm {
+        self.confirm
+    }
+}
+
+/// How a pass ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// Done; look again after a while, with or without confirming, if nothing wakes the key before.
+    Done {
+        /// After how long.
+        again: Option<(chrono::Duration, Confirm)>,
+    },
+    /// It failed; try again after this, as an attempt more.
+    Retry {
+        /// After how long.
+        after: chrono::Duration,
+    },
+}
+
+/// A remembered document and its version.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Versioned<T> {
+    /// The document; the default where nothing is remembered.
+    pub value: T,
+    /// Raised by every write; 0 where nothing is remembered.
+    pub version: i64,
+}
+
+/// What is known of an effect that is about to be tried.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Begun {
+    /// It was never tried: go on.
+    First,
+    /// An earlier try has no recorded outcome: read back before anything else. Holds its attempt
+    /// count and what it was.
+    Unfinished(u32, serde_json::Value),
+    /// Earlier tries are known to have failed: how many.
+    Failed(u32),
+    /// It was done, and this came of it.
+    Done(serde_json::Value),
+}
+
+/// What came of a try.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ended {
+    /// It happened.
+    Done(serde_json::Value),
+    /// It did not happen.
+    Failed(serde_json::Value),
+}
+
+/// A line of the overview: one open pull request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PullRow {
+    /// The repository.
+    pub repo: RepoId,
+    /// Its name.
+    pub name: RepoName,
+    /// The pull request as remembered.
+    pub pull: PullRequest,
+    /// What passes keep about it.
+    pub record: PullRecord,
+}
+
+/// What is kept, and how it is changed. Every method is one transaction.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Stores deliveries durably, all in one transaction; tells of each whether it was new.
+    async fn accept(&self, deliveries: Vec<NewDelivery>) -> Stored<Vec<Accepted>>;
+    /// The oldest deliveries that wait to be understood.
+    async fn waiting(&self, limit: u32) -> Stored<Vec<Waiting>>;
+    /// Applies what followed from a delivery (memory, wakes) and marks it, in one transaction. Wakes
+    /// by head, base or installation are resolved to keys here. A `Wake::Head` for which no open pull
+    /// request is known wakes `Key::Head` unless GitHub already said that there is none.
+    async fn absorb(&self, seq: i64, absorbed: Absorbed, now: Timestamp) -> Stored<()>;
+    /// Deliveries that could not be understood, newest first.
+    async fn dead_letters(&self, limit: u32) -> Stored<Vec<DeadLetter>>;
+    /// How many deliveries are in which state.
+    async fn inbox(&self) -> Stored<InboxCounts>;
+
+    /// Marks keys as wanting a pass, not before a time. Wakes of a waiting key coalesce (the earlier
+    /// time, the stronger confirmation win); a wake during a pass leads to exactly one more.
+    async fn wake(&self, keys: &[(Key, Confirm)], not_before: Timestamp) -> Stored<()>;
+    /// Takes the key that has waited longest and may be worked on, for `ttl`.
+    async fn lease(&self, now: Timestamp, ttl: chrono::Duration) -> Stored<Option<Lease>>;
+    /// Gives a lease back. A wake that came during the pass stays.
+    async fn finish(&self, lease: Lease, finish: Finish, now: Timestamp) -> Stored<()>;
+    /// When the next key may be worked on, if one waits; leased keys count with their expiry.
+    async fn next_due(&self) -> Stored<Option<Timestamp>>;
+
+    /// What is remembered of a repository.
+    async fn repo(&self, repo: RepoId) -> Stored<Versioned<RepoMemory>>;
+    /// The repository with this present name (compared without case).
+    async fn repo_named(&self, name: &RepoName) -> Stored<Option<RepoId>>;
+    /// Every known repository in which the App may act.
+    async fn active_repos(&self) -> Stored<Vec<RepoMemory>>;
+    /// What is remembered of a pull request.
+    async fn pull(&self, repo: RepoId, number: PullNumber) -> Stored<Versioned<PullMemory>>;
+    /// What is remembered of a commit.
+    async fn head(&self, repo: RepoId, head: &HeadSha) -> Stored<Versioned<HeadMemory>>;
+    /// Writes what was read back into memory, unless a delivery changed it since `version`: then
+    /// nothing is written and `false` returned.
+    async fn remember_repo(&self, repo: RepoId, memory: &Versioned<RepoMemory>) -> Stored<bool>;
+    /// As [`Store::remember_repo`].
+    async fn remember_pull(
+        &self,
+        repo: RepoId,
+        number: PullNumber,
+        memory: &Versioned<PullMemory>,
+    ) -> Stored<bool>;
+    /// As [`Store::remember_repo`].
+    async fn remember_head(
+        &self,
+        repo: RepoId,
+        head: &HeadSha,
+        memory: &Versioned<HeadMemory>,
+    ) -> Stored<bool>;
+    /// Open pull requests with this head.
+    async fn pulls_with_head(&self, repo: RepoId, head: &HeadSha) -> Stored<Vec<PullNumber>>;
+    /// Open pull requests, remembered as such, with what passes keep about them, oldest first.
+    async fn open_pulls(&self, repo: Option<RepoId>) -> Stored<Vec<PullRow>>;
+
+    /// What passes keep about a pull request.
+    async fn record(&self, repo: RepoId, number: PullNumber) -> Stored<PullRecord>;
+    /// Writes what a pass decided, and its ledger entries, under its lease.
+    ///
+    /// # Errors
+    /// [`StoreError::Overtaken`] when the lease is not current; nothing is written.
+    async fn save_record(
+        &self,
+        lease: &Lease,
+        record: &PullRecord,
+        entries: Vec<Draft>,
+        now: Timestamp,
+    ) -> Stored<()>;
+
+    /// Records the intent of an effect under its key before it is tried, with a ledger entry.
+    ///
+    /// # Errors
+    /// [`StoreError::Overtaken`] when the lease is not current; nothing is written.
+    async fn begin(
+        &self,
+        lease: &Lease,
+        effect: &str,
+        intent: serde_json::Value,
+        entry: Option<Draft>,
+        now: Timestamp,
+    ) -> Stored<Begun>;
+    /// Records what came of it, with a ledger entry. Not fenced: what happened, happened.
+    async fn end(
+        &self,
+        effect: &str,
+        ended: Ended,
+        entry: Option<Draft>,
+        now: Timestamp,
+    ) -> Stored<()>;
+
+    /// The freeze on a base branch.
+    async fn freeze(&self, repo: RepoId, base: &BaseRef) -> Stored<Option<Freeze>>;
+    /// Freezes (or thaws, with `None`) a base branch and wakes its open pull requests.
+    async fn set_freeze(
+        &self,
+        repo: RepoId,
+        base: &BaseRef,
+        freeze: Option<Freeze>,
+        entry: Draft,
+        now: Timestamp,
+    ) -> Stored<()>;
+
+    /// Ledger entries after `after`, in order, at most `limit`, of one repository or of all.
+    async fn ledger(&self, repo: Option<RepoId>, after: u64, limit: u32) -> Stored<Vec<Entry>>;
+    /// Ledger entries of one pull request, in order.
+    async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>>;
+    /// Whether the database answers.
+    async fn ping(&self) -> Stored<()>;
+}
