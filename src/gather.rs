@@ -1,1 +1,536 @@
-//! The gather room.
+//! From a key to a snapshot: what is remembered, what must be read, what was read back.
+//!
+//! Two ways to the same [`Snapshot`]. [`Gather::remembered`] takes what deliveries and earlier passes
+//! left and reads only what nobody ever told (the diff of a new head, the policy of a moved base), so
+//! most passes cost no call. [`Gather::confirmed`] reads everything that can change; only such a
+//! snapshot can lead to a success or a merge. What was read replaces what was remembered, unless a
+//! delivery came in between: then the delivery is newer, it has woken the key again, and memory is
+//! left as it is.
+//!
+//! Facts that are bound to commits never change and are never read twice: the comparison of a base
+//! tip with a head, the policy's text at a tip.
+//!
+//! Every read that fails becomes a fact of its own, "unavailable, because ...". A used-up rate limit is
+//! noted as well, so that the pass can end and come back when GitHub listens again.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+use crate::clock::Clock;
+use crate::domain::facts::{
+    Base, Comparison, Fetched, Freshness, Listing, PlatformRule, PolicyFact, PullRequest, Review,
+    Snapshot,
+};
+use crate::domain::memory::{
+    BaseMemory, HeadMemory, PolicyText, PullMemory, PullRecord, RepoMemory,
+};
+use crate::domain::model::{
+    AppId, BaseRef, HeadSha, Oid, PolicyDigest, PullNumber, RepoId, Repository, ReviewId,
+};
+use crate::domain::policy::{self, Party, Policy, Problem};
+use crate::github::{Answer, Reads, Refused};
+use crate::store::{Store, Stored, Versioned};
+
+/// How many policies are kept parsed. One entry a repository and branch is the usual need.
+const PARSED_POLICIES: usize = 1_000;
+
+/// What a pass starts from: everything stored about its pull request.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// The repository, with the name and installation to act through.
+    pub repo: Repository,
+    /// The pull request.
+    pub number: PullNumber,
+    /// What passes keep.
+    pub record: PullRecord,
+    repo_memory: Versioned<RepoMemory>,
+    pull_memory: Versioned<PullMemory>,
+}
+
+/// A snapshot, and what reading it told besides.
+#[derive(Debug, Clone)]
+pub struct Gathered {
+    /// The facts.
+    pub snapshot: Snapshot,
+    /// GitHub's limit is used up: nothing more will be had before this has passed.
+    pub limited: Option<chrono::Duration>,
+    /// The installation is suspended or gone.
+    pub inactive: bool,
+}
+
+/// Gathers the facts about one pull request.
+pub struct Gather {
+    store: Arc<dyn Store>,
+    reads: Arc<dyn Reads>,
+    clock: Clock,
+    own_app: AppId,
+    parsed: Mutex<HashMap<PolicyDigest, Arc<Result<Policy, Vec<Problem>>>>>,
+}
+
+/// Collects what reads said about limits and installations, and turns refusals into facts.
+#[derive(Default)]
+struct Trouble {
+    limited: Option<chrono::Duration>,
+    inactive: bool,
+}
+
+impl Trouble {
+    fn fact<T>(&mut self, answer: Answer<T>) -> Fetched<T> {
+        match answer {
+            Ok(value) => Fetched::Known(value),
+            Err(refused) => {
+                match &refused {
+                    Refused::Limited { after } => {
+                        self.limited = Some(self.limited.map_or(*after, |held| held.max(*after)));
+                    }
+                    Refused::Inactive(_) => self.inactive = true,
+                    _ => {}
+                }
+                Fetched::Unavailable(refused.to_string())
+            }
+        }
+    }
+}
+
+impl Gather {
+    /// A gatherer over a store and a way to ask GitHub.
+    pub fn new(store: Arc<dyn Store>, reads: Arc<dyn Reads>, clock: Clock, own_app: AppId) -> Self {
+        Self {
+            store,
+            reads,
+            clock,
+            own_app,
+            parsed: Mutex::default(),
+        }
+    }
+
+    /// What is stored about a pull request; `None` where the App may not act in its repository.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn kept(&self, repo: RepoId, number: PullNumber) -> Stored<Option<Kept>> {
+        let repo_memory = self.store.repo(repo).await?;
+        let known = repo_memory.value.repo.clone();
+        let Some(repository) = known.filter(|_| repo_memory.value.active) else {
+            return Ok(None);
+        };
+        Ok(Some(Kept {
+            repo: repository,
+            number,
+            record: self.store.record(repo, number).await?,
+            pull_memory: self.store.pull(repo, number).await?,
+            repo_memory,
+        }))
+    }
+
+    /// The facts as remembered; reads only what nobody told yet.
+    ///
+    /// # Errors
+    /// The store's. GitHub's refusals are facts, not errors.
+    pub async fn remembered(&self, kept: &Kept) -> Stored<Gathered> {
+        let mut trouble = Trouble::default();
+        let mut memory = kept.pull_memory.clone();
+        let mut repo_memory = kept.repo_memory.clone();
+        let pull = match memory.value.pull.clone() {
+            Some(pull) => Fetched::Known(pull),
+            None => trouble.fact(self.reads.pull(&kept.repo, kept.number).await),
+        };
+        memory.value.pull = pull.known().cloned();
+        let mut snapshot = self.blank(kept, pull, Freshness::Remembered);
+        if let Some(pull) = snapshot.pull.known().cloned() {
+            let head = self.store.head(kept.repo.id, &pull.head).await?;
+            let base = self.base_memory(
+                kept,
+                &mut repo_memory.value,
+                &pull.base,
+                &mut trouble,
+                false,
+            );
+            self.place_base(&mut snapshot, &pull, base.await);
+            fill_from_head(&mut snapshot, &head.value);
+            fill_from_memory(&mut snapshot, &memory.value);
+            self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
+                .await;
+            self.place_people(kept, &mut snapshot, &mut trouble).await;
+        }
+        self.finish(kept, snapshot, trouble, &memory, &repo_memory, None)
+            .await
+    }
+
+    /// The facts as GitHub tells them now.
+    ///
+    /// # Errors
+    /// The store's. GitHub's refusals are facts, not errors.
+    pub async fn confirmed(&self, kept: &Kept) -> Stored<Gathered> {
+        let mut trouble = Trouble::default();
+        // Versions are taken before anything is read: a delivery that arrives meanwhile wins.
+        let mut memory = self.store.pull(kept.repo.id, kept.number).await?;
+        let mut repo_memory = self.store.repo(kept.repo.id).await?;
+        let pull = trouble.fact(self.reads.pull(&kept.repo, kept.number).await);
+        let mut snapshot = self.blank(kept, pull, Freshness::Confirmed);
+        let Some(pull) = snapshot.pull.known().cloned() else {
+            return self
+                .finish(kept, snapshot, trouble, &memory, &repo_memory, None)
+                .await;
+        };
+        let mut head = self.store.head(kept.repo.id, &pull.head).await?;
+        let repo = &kept.repo;
+        let base = self.base_memory(kept, &mut repo_memory.value, &pull.base, &mut trouble, true);
+        let base = base.await;
+        self.place_base(&mut snapshot, &pull, base);
+        let wants = wants(&snapshot.policy);
+        let (runs, statuses, workflows, reviews, comments) = futures::join!(
+            self.reads.check_runs(repo, &pull.head),
+            self.reads.statuses(repo, &pull.head),
+            when(wants.workflows, self.reads.workflow_runs(repo, &pull.head)),
+            self.reads.reviews(repo, kept.number),
+            when(wants.comments, self.reads.comments(repo, kept.number)),
+        );
+        snapshot.runs = trouble.fact(runs);
+        snapshot.statuses = trouble.fact(statuses);
+        snapshot.workflows = optional(workflows, &mut trouble);
+        let reviews = trouble.fact(reviews);
+        snapshot.reviews = map(reviews, |list| first_sight(list, &mut memory.value, &pull));
+        snapshot.comments = optional(comments, &mut trouble);
+        snapshot.hold.clone_from(&memory.value.hold);
+        snapshot
+            .merge_requested
+            .clone_from(&memory.value.merge_requested);
+        memory.value.pull = Some(pull.clone());
+        self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
+            .await;
+        self.place_people(kept, &mut snapshot, &mut trouble).await;
+        remember_lists(&snapshot, &mut memory.value, &mut head.value);
+        let head = Some((&pull.head, &head));
+        self.finish(kept, snapshot, trouble, &memory, &repo_memory, head)
+            .await
+    }
+
+    fn blank(&self, kept: &Kept, pull: Fetched<PullRequest>, freshness: Freshness) -> Snapshot {
+        Snapshot {
+            now: self.clock.now(),
+            repo: kept.repo.clone(),
+            number: kept.number,
+            freshness,
+            own_app: self.own_app,
+            pull,
+            base: Fetched::NotAsked,
+            policy: PolicyFact::Unavailable("the pull request could not be read".into()),
+            runs: Fetched::NotAsked,
+            statuses: Fetched::NotAsked,
+            workflows: Fetched::NotAsked,
+            reviews: Fetched::NotAsked,
+            comments: Fetched::NotAsked,
+            open_conversations: Fetched::NotAsked,
+            teams: BTreeMap::new(),
+            comparison: Fetched::NotAsked,
+            rules: Fetched::NotAsked,
+            hold: None,
+            freeze: None,
+            merge_requested: None,
+            refusal: kept.record.refusal.clone(),
+            since: kept.record.since.clone(),
+        }
+    }
+
+    /// The base branch: its tip, its rules, the policy at the tip. With `fresh`, tip and rules are
+    /// read; the policy's text is bound to the tip and read only when the tip is a new one.
+    async fn base_memory(
+        &self,
+        kept: &Kept,
+        repo_memory: &mut RepoMemory,
+        name: &BaseRef,
+        trouble: &mut Trouble,
+        fresh: bool,
+    ) -> BaseFacts {
+        let known = repo_memory.bases.entry(name.clone()).or_default();
+        let repo = &kept.repo;
+        let must_read = fresh || known.tip.is_none() || known.rules.is_none();
+        let (tip, rules) = if must_read {
+            let (branch, rules) =
+                futures::join!(self.reads.branch(repo, name), self.reads.rules(repo, name));
+            let rules = trouble.fact(rules);
+            match trouble.fact(branch) {
+                Fetched::Known(branch) => {
+                    let rules = map(rules, |rules| [rules, branch.classic].concat());
+                    (Fetched::Known(branch.tip), rules)
+                }
+                Fetched::Unavailable(why) => {
+                    (Fetched::Unavailable(why.clone()), Fetched::Unavailable(why))
+                }
+                Fetched::NotAsked => (Fetched::NotAsked, Fetched::NotAsked),
+            }
+        } else {
+            (
+                known_or_not_asked(&known.tip),
+                known_or_not_asked(&known.rules),
+            )
+        };
+        let policy = match tip.require() {
+            Ok(tip) => self.policy_at(repo, known, tip, trouble).await,
+            Err(why) => PolicyFact::Unavailable(why.to_owned()),
+        };
+        known.tip = tip.known().cloned();
+        known.rules = rules.known().cloned();
+        BaseFacts { tip, rules, policy }
+    }
+
+    async fn policy_at(
+        &self,
+        repo: &Repository,
+        known: &mut BaseMemory,
+        tip: &Oid,
+        trouble: &mut Trouble,
+    ) -> PolicyFact {
+        let text = match &known.policy {
+            Some(text) if text.tip == *tip => text.clone(),
+            _ => match trouble.fact(self.reads.file_at(repo, policy::PATH, tip).await) {
+                Fetched::Known(file) => PolicyText {
+                    tip: tip.clone(),
+                    file: file.map(|file| (file.blob, file.text)),
+                },
+                Fetched::Unavailable(why) => return PolicyFact::Unavailable(why),
+                Fetched::NotAsked => return PolicyFact::Unavailable("it was not asked for".into()),
+            },
+        };
+        let fact = match &text.file {
+            None => PolicyFact::Absent,
+            Some((digest, text)) => match self.parse(digest, text).as_ref() {
+                Ok(policy) => PolicyFact::Valid {
+                    policy: Box::new(policy.clone()),
+                    digest: digest.clone(),
+                },
+                Err(problems) => PolicyFact::Invalid {
+                    problems: problems.clone(),
+                    digest: digest.clone(),
+                },
+            },
+        };
+        known.policy = Some(text);
+        fact
+    }
+
+    /// Parses a policy once per blob. The cache is emptied when it is full: policies are few.
+    fn parse(&self, digest: &PolicyDigest, text: &str) -> Arc<Result<Policy, Vec<Problem>>> {
+        let mut parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = parsed.get(digest) {
+            return known.clone();
+        }
+        if parsed.len() >= PARSED_POLICIES {
+            parsed.clear();
+        }
+        let read = Arc::new(policy::read::read(text));
+        parsed.insert(digest.clone(), read.clone());
+        read
+    }
+
+    fn place_base(&self, snapshot: &mut Snapshot, pull: &PullRequest, base: BaseFacts) {
+        snapshot.base = map(base.tip, |tip| Base {
+            name: pull.base.clone(),
+            tip,
+        });
+        snapshot.rules = base.rules;
+        snapshot.policy = base.policy;
+    }
+
+    /// Diff and commits: bound to the base's tip and the head, so read once for each pair.
+    async fn place_comparison(
+        &self,
+        kept: &Kept,
+        snapshot: &mut Snapshot,
+        memory: &mut PullMemory,
+        pull: &PullRequest,
+        trouble: &mut Trouble,
+    ) {
+        if !matches!(snapshot.policy, PolicyFact::Valid { .. }) {
+            return;
+        }
+        let Some(tip) = snapshot.base.known().map(|base| base.tip.clone()) else {
+            return;
+        };
+        let fits = |known: &Comparison| known.base_tip == tip && known.head == pull.head;
+        snapshot.comparison = match memory.comparison.clone().filter(fits) {
+            Some(known) => Fetched::Known(known),
+            None => {
+                let read = self
+                    .reads
+                    .compare(&kept.repo, kept.number, &tip, &pull.head);
+                trouble.fact(read.await)
+            }
+        };
+        memory.comparison = snapshot.comparison.known().cloned();
+    }
+
+    /// Teams and conversations, only where the policy asks for them; never remembered, since no
+    /// delivery tells of them.
+    async fn place_people(&self, kept: &Kept, snapshot: &mut Snapshot, trouble: &mut Trouble) {
+        let wants = wants(&snapshot.policy);
+        if wants.conversations {
+            let open = self.reads.open_conversations(&kept.repo, kept.number);
+            snapshot.open_conversations = trouble.fact(open.await);
+        }
+        for (org, slug) in wants.teams {
+            let members = self.reads.team_members(&kept.repo, &org, &slug).await;
+            snapshot
+                .teams
+                .insert(format!("{org}/{slug}"), trouble.fact(members));
+        }
+    }
+
+    async fn finish(
+        &self,
+        kept: &Kept,
+        mut snapshot: Snapshot,
+        trouble: Trouble,
+        memory: &Versioned<PullMemory>,
+        repo_memory: &Versioned<RepoMemory>,
+        head: Option<(&HeadSha, &Versioned<HeadMemory>)>,
+    ) -> Stored<Gathered> {
+        let repo = kept.repo.id;
+        if let Some(pull) = snapshot.pull.known() {
+            snapshot.freeze = self.store.freeze(repo, &pull.base).await?;
+            let same_head = |refusal: &crate::domain::facts::Refusal| refusal.head == pull.head;
+            snapshot.refusal = snapshot.refusal.filter(same_head);
+        }
+        if memory.value != kept.pull_memory.value || memory.version != kept.pull_memory.version {
+            self.store.remember_pull(repo, kept.number, memory).await?;
+        }
+        if repo_memory.value != kept.repo_memory.value {
+            self.store.remember_repo(repo, repo_memory).await?;
+        }
+        if let Some((sha, memory)) = head {
+            self.store.remember_head(repo, sha, memory).await?;
+        }
+        Ok(Gathered {
+            snapshot,
+            limited: trouble.limited,
+            inactive: trouble.inactive,
+        })
+    }
+}
+
+struct BaseFacts {
+    tip: Fetched<Oid>,
+    rules: Fetched<Vec<PlatformRule>>,
+    policy: PolicyFact,
+}
+
+/// What a policy makes worth asking for.
+#[derive(Default)]
+struct Wants {
+    workflows: bool,
+    comments: bool,
+    conversations: bool,
+    teams: Vec<(String, String)>,
+}
+
+fn wants(policy: &PolicyFact) -> Wants {
+    let PolicyFact::Valid { policy, .. } = policy else {
+        return Wants::default();
+    };
+    let checks = policy.gates.checks.as_ref();
+    let approvals = policy.gates.approvals.as_ref();
+    Wants {
+        workflows: checks.is_some_and(|c| c.required.iter().any(|r| r.workflow.is_some())),
+        comments: !policy.verifiers.is_empty(),
+        conversations: approvals.is_some_and(|a| a.conversations_resolved),
+        teams: approvals
+            .into_iter()
+            .flat_map(|approvals| &approvals.from)
+            .filter_map(|party| match party {
+                Party::Team { org, slug } => Some((org.clone(), slug.clone())),
+                Party::User(_) => None,
+            })
+            .collect(),
+    }
+}
+
+async fn when<T>(wanted: bool, read: impl Future<Output = Answer<T>>) -> Option<Answer<T>> {
+    if wanted { Some(read.await) } else { None }
+}
+
+fn optional<T>(answer: Option<Answer<T>>, trouble: &mut Trouble) -> Fetched<T> {
+    answer.map_or(Fetched::NotAsked, |answer| trouble.fact(answer))
+}
+
+fn map<T, U>(fact: Fetched<T>, with: impl FnOnce(T) -> U) -> Fetched<U> {
+    match fact {
+        Fetched::Known(value) => Fetched::Known(with(value)),
+        Fetched::Unavailable(why) => Fetched::Unavailable(why),
+        Fetched::NotAsked => Fetched::NotAsked,
+    }
+}
+
+fn known_or_not_asked<T: Clone>(value: &Option<T>) -> Fetched<T> {
+    value.clone().map_or(Fetched::NotAsked, Fetched::Known)
+}
+
+/// Remembered lists are taken as whole: they can only say "not yet", since nothing succeeds on
+/// remembered facts.
+fn fill_from_head(snapshot: &mut Snapshot, head: &HeadMemory) {
+    snapshot.runs = Fetched::Known(Listing::whole(head.runs.values().cloned().collect()));
+    snapshot.statuses = Fetched::Known(Listing::whole(head.statuses.values().cloned().collect()));
+    snapshot.workflows = Fetched::Known(Listing::whole(head.workflows.clone()));
+}
+
+fn fill_from_memory(snapshot: &mut Snapshot, memory: &PullMemory) {
+    snapshot.reviews = Fetched::Known(Listing::whole(memory.reviews.values().cloned().collect()));
+    snapshot.comments = Fetched::Known(Listing::whole(memory.comments.values().cloned().collect()));
+    snapshot.hold.clone_from(&memory.hold);
+    snapshot.merge_requested.clone_from(&memory.merge_requested);
+}
+
+/// Gives each review the head and the text it was first seen with. GitHub moves `commit_id` to a
+/// newer head after an update of the branch, and lets people with write access edit a review.
+///
+/// A review whose delivery was lost is first seen here; an edit before that sight goes unnoticed.
+fn first_sight(
+    mut list: Listing<Review>,
+    memory: &mut PullMemory,
+    pull: &PullRequest,
+) -> Listing<Review> {
+    for review in &mut list.items {
+        let text = hex::encode(Sha256::digest(review.body.as_bytes()));
+        match memory.reviews.get(&review.id) {
+            Some(seen) => {
+                review.head.clone_from(&seen.head);
+                let first = memory.review_texts.get(&review.id);
+                review.edited = seen.edited || first.is_some_and(|first| *first != text);
+            }
+            None => {
+                // GitHub's own word can only be too new, never too old: it counts when it names an
+                // older head, and when it names today's it is as good as today's sight.
+                review.head = review.head.take().or_else(|| Some(pull.head.clone()));
+            }
+        }
+        memory.review_texts.entry(review.id).or_insert(text);
+    }
+    list
+}
+
+/// What was read replaces what was remembered.
+fn remember_lists(snapshot: &Snapshot, memory: &mut PullMemory, head: &mut HeadMemory) {
+    if let Some(list) = snapshot.reviews.known().filter(|list| list.complete) {
+        memory.reviews = list.items.iter().map(|r| (r.id, r.clone())).collect();
+        let known: std::collections::BTreeSet<ReviewId> = memory.reviews.keys().copied().collect();
+        memory.review_texts.retain(|id, _| known.contains(id));
+    }
+    if let Some(list) = snapshot.comments.known().filter(|list| list.complete) {
+        memory.comments = list.items.iter().map(|c| (c.id, c.clone())).collect();
+    }
+    if let Some(list) = snapshot.runs.known().filter(|list| list.complete) {
+        head.runs = list.items.iter().map(|run| (run.id, run.clone())).collect();
+    }
+    if let Some(list) = snapshot.statuses.known().filter(|list| list.complete) {
+        head.statuses = list
+            .items
+            .iter()
+            .map(|status| (status.context.clone(), status.clone()))
+            .collect();
+    }
+    if let Some(list) = snapshot.workflows.known().filter(|list| list.complete) {
+        head.workflows.clone_from(&list.items);
+    }
+}

@@ -95,10 +95,23 @@ pub struct Published {
     pub run: CheckRunId,
     /// The digest of what it says.
     pub digest: String,
-    /// Whether it was completed (a completed run is never reopened: a new one is made).
-    pub completed: bool,
+    /// The digest of the gates' states alone.
+    pub shape: String,
+    /// What it concluded; `None` while it is open. A completed run is never reopened: a new one is made.
+    pub conclusion: Option<String>,
     /// When.
     pub at: Timestamp,
+}
+
+/// How a pull request ended, once the ledger has been told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Concluded {
+    /// The App merged it, and the landed commit was compared with what was judged; the sentence says
+    /// how they compare.
+    Landed(String),
+    /// Somebody or something else merged it.
+    PastTheGate(String),
 }
 
 /// What passes keep about a pull request. Only the holder of its lease writes it.
@@ -107,6 +120,12 @@ pub struct Published {
 pub struct PullRecord {
     /// The check run as published.
     pub published: Option<Published>,
+    /// How many times something was published: names the next publication in the journal of effects.
+    pub publications: u64,
+    /// What became of it in the end, once that was recorded.
+    pub concluded: Option<Concluded>,
+    /// Whether the ledger was told that it is held.
+    pub held: bool,
     /// Since when each gate has been in its state.
     pub since: BTreeMap<String, (String, Timestamp)>,
     /// The last refusal of a merge.

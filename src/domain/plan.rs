@@ -2,12 +2,30 @@
 //!
 //! A plan leaves no choice to whoever carries it out. Order matters in one place: our own check is
 //! set to `success` before the merge is tried, since a repository may require it.
+//!
+//! What is published follows the state, not the transitions: the page that should stand is compared
+//! with the page that stands, and equal pages cost nothing. A page of which only the wording changed
+//! (three checks missing instead of four) is held back for a while, so that a burst of deliveries
+//! ends in one update; a change of any gate's state is published at once.
+//!
+//! Left out: comments, labels and branch updates have no effect here yet.
 
 use chrono::Duration;
+use sha2::{Digest, Sha256};
 
-use super::model::{CheckRunId, HeadSha, PullNumber};
-use super::render::check::CheckPage;
-use super::verdict::Clearance;
+use super::facts::Freshness;
+use super::memory::{Confirm, PullRecord};
+use super::model::{CheckRunId, HeadSha, PullNumber, Timestamp};
+use super::render::check::{self, CheckPage};
+use super::verdict::{Clearance, GateResult, Move, Outcome, State, Verdict};
+
+/// How long a page that changed in wording alone is held back.
+const WORDING_REST: Duration = Duration::seconds(20);
+/// The bounds between which a question that GitHub left unanswered is asked again.
+const SOONEST: Duration = Duration::seconds(3);
+const LATEST: Duration = Duration::minutes(5);
+/// How soon a question is asked that a delivery left open while others are open anyway.
+const UNHURRIED: Duration = Duration::minutes(1);
 
 /// One write to GitHub.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +49,8 @@ pub struct CheckOrder {
     pub page: CheckPage,
     /// The digest of what it says.
     pub digest: String,
+    /// The digest of the gates' states.
+    pub shape: String,
 }
 
 /// A merge. Cannot be made without a [`Clearance`].
@@ -57,5 +77,151 @@ pub struct Plan {
     /// In this order; a failed one stops the rest.
     pub effects: Vec<Effect>,
     /// Look again after this, if nothing wakes the pull request before.
-    pub again: Option<Duration>,
+    pub again: Option<(Duration, Confirm)>,
+}
+
+/// What a plan takes into account besides the verdict.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing<'a> {
+    /// What passes kept: what is published, what was refused.
+    pub record: &'a PullRecord,
+    /// Other open pull requests with the same head that are not ready.
+    pub siblings: &'a [PullNumber],
+    /// The server writes nothing to GitHub at all.
+    pub shadow: bool,
+}
+
+/// Plans the effects.
+pub fn plan(verdict: &Verdict, standing: Standing<'_>) -> Plan {
+    let mut plan = Plan {
+        effects: Vec::new(),
+        again: again(verdict),
+    };
+    if standing.shadow {
+        return plan;
+    }
+    match publication(verdict, standing) {
+        Publication::Nothing => {}
+        Publication::Now(order) => plan.effects.push(Effect::PublishCheck(*order)),
+        Publication::Later(rest) => plan.again = sooner(plan.again, (rest, Confirm::IfNeeded)),
+    }
+    if let Some(clearance) = verdict.clearance() {
+        plan.effects.push(Effect::Merge(MergeOrder::new(clearance)));
+    }
+    plan
+}
+
+enum Publication {
+    Nothing,
+    Now(Box<CheckOrder>),
+    Later(Duration),
+}
+
+fn publication(verdict: &Verdict, standing: Standing<'_>) -> Publication {
+    let Some(head) = &verdict.head else {
+        return Publication::Nothing;
+    };
+    let published = standing
+        .record
+        .published
+        .as_ref()
+        .filter(|published| published.head == *head);
+    match verdict.outcome {
+        // What was said about a merged head stays as it was said.
+        Outcome::Merged => return Publication::Nothing,
+        // Nothing is said where nothing was asked, unless something said before is no longer true.
+        Outcome::Ignored if published.is_none() => return Publication::Nothing,
+        _ => {}
+    }
+    let page = check::page(verdict, standing.siblings);
+    if page.conclusion == Some("success") && verdict.freshness != Freshness::Confirmed {
+        return Publication::Nothing;
+    }
+    let digest = check::digest(&page);
+    let shape = shape(verdict);
+    let update = match published {
+        None => None,
+        Some(published) if published.digest == digest => return Publication::Nothing,
+        Some(published) => {
+            let rested = verdict.at - published.at;
+            if published.shape == shape && rested < WORDING_REST {
+                return Publication::Later(WORDING_REST - rested);
+            }
+            let open = published.conclusion.is_none();
+            let same = published.conclusion.as_deref() == page.conclusion;
+            (open || same).then_some(published.run)
+        }
+    };
+    Publication::Now(Box::new(CheckOrder {
+        head: head.clone(),
+        number: verdict.number,
+        update,
+        page,
+        digest,
+        shape,
+    }))
+}
+
+/// The digest of everything about a verdict but its wording.
+fn shape(verdict: &Verdict) -> String {
+    let mut hash = Sha256::new();
+    hash.update(verdict.outcome.word());
+    for gate in &verdict.gates {
+        hash.update([0]);
+        hash.update(&gate.gate);
+        hash.update([1]);
+        hash.update(gate.state.word());
+    }
+    hex::encode(hash.finalize())
+}
+
+/// Gates that only another look can move are looked at again, the longer they last the more seldom.
+fn again(verdict: &Verdict) -> Option<(Duration, Confirm)> {
+    verdict
+        .open_gates()
+        .filter(|gate| needs_a_look(gate))
+        .map(|gate| rest(verdict, gate.since.unwrap_or(verdict.at)))
+        .min()
+        .map(|rest| (rest, Confirm::Always))
+}
+
+fn rest(verdict: &Verdict, since: Timestamp) -> Duration {
+    let soonest = match verdict.freshness {
+        Freshness::Confirmed => SOONEST,
+        Freshness::Remembered => UNHURRIED,
+    };
+    (verdict.at - since).clamp(soonest, LATEST)
+}
+
+/// Whether nobody but GitHub and Countersign itself can move this gate.
+fn needs_a_look(gate: &GateResult) -> bool {
+    match &gate.state {
+        State::Waiting { on } | State::Undetermined { on } => {
+            matches!(on, Move::GitHub | Move::Countersign)
+        }
+        State::Satisfied { .. }
+        | State::Failed { .. }
+        | State::Skipped
+        | State::Overridden { .. } => false,
+    }
+}
+
+/// Whether remembered facts promise enough to be worth a confirming read: nothing is open that
+/// anybody but GitHub or Countersign could move.
+pub fn promising(verdict: &Verdict) -> bool {
+    let could_be_ready = match verdict.outcome {
+        Outcome::Ready | Outcome::Waiting | Outcome::Undetermined => true,
+        Outcome::Merged | Outcome::Blocked | Outcome::Held | Outcome::Ignored => false,
+    };
+    could_be_ready && verdict.open_gates().all(needs_a_look)
+}
+
+fn sooner(
+    one: Option<(Duration, Confirm)>,
+    other: (Duration, Confirm),
+) -> Option<(Duration, Confirm)> {
+    match one {
+        None => Some(other),
+        Some(one) => Some((one.0.min(other.0), one.1.max(other.1))),
+    }
 }

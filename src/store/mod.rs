@@ -291,6 +291,10 @@ pub trait Store: Send + Sync {
         entry: Option<Draft>,
         now: Timestamp,
     ) -> Stored<Begun>;
+    /// What is known of an effect, without trying it.
+    async fn effect(&self, effect: &str) -> Stored<Begun>;
+    /// The last recorded intent of an effect, whatever came of it.
+    async fn effect_intent(&self, effect: &str) -> Stored<Option<serde_json::Value>>;
     /// Records what came of it, with a ledger entry. Not fenced: what happened, happened.
     async fn end(
         &self,

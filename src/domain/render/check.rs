@@ -36,3 +36,9 @@ pub fn page(verdict: &Verdict, siblings: &[crate::domain::model::PullNumber]) ->
     let _ = (verdict, siblings);
     unimplemented!("the render room")
 }
+
+/// A digest of everything a page says.
+pub fn digest(page: &CheckPage) -> String {
+    let _ = page;
+    unimplemented!("the render room")
+}
