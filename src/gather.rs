@@ -164,6 +164,19 @@ impl Gather {
     /// # Errors
     /// The store's. GitHub's refusals are facts, not errors.
     pub async fn confirmed(&self, kept: &Kept) -> Stored<Gathered> {
+        self.read_all(kept, None).await
+    }
+
+    /// The facts as GitHub tells them now, and what another policy than the branch's makes worth
+    /// knowing.
+    ///
+    /// # Errors
+    /// As [`Gather::confirmed`].
+    pub async fn confirmed_under(&self, kept: &Kept, policy: PolicyFact) -> Stored<Gathered> {
+        self.read_all(kept, Some(policy)).await
+    }
+
+    async fn read_all(&self, kept: &Kept, instead: Option<PolicyFact>) -> Stored<Gathered> {
         let mut trouble = Trouble::default();
         // Versions are taken before anything is read: a delivery that arrives meanwhile wins.
         let mut memory = self.store.pull(kept.repo.id, kept.number).await?;
@@ -180,6 +193,9 @@ impl Gather {
         let base = self.base_memory(kept, &mut repo_memory.value, &pull.base, &mut trouble, true);
         let base = base.await;
         self.place_base(&mut snapshot, &pull, base);
+        if let Some(policy) = instead {
+            snapshot.policy = policy;
+        }
         let wants = wants(&snapshot.policy);
         let (runs, statuses, workflows, reviews, comments) = futures::join!(
             self.reads.check_runs(repo, &pull.head),

@@ -1,1 +1,156 @@
-//! The cli room.
+//! Words typed at a terminal: parse them, hand over, choose the exit code.
+//!
+//! Answers go to standard output; complaints go to standard error and say what to do. Exit codes are
+//! fixed: see [`Exit`].
+
+mod database;
+mod demo;
+mod explain;
+mod ledger;
+mod policy;
+mod serve;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::settings::ServeArgs;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done; the answer, if it was a question, is "yes".
+    Done,
+    /// The answer is "no": blocked, invalid, broken.
+    No,
+    /// Wrong use.
+    Usage,
+    /// GitHub or the network failed.
+    Remote,
+    /// An internal fault.
+    Internal,
+}
+
+impl Exit {
+    /// The number for the shell.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::No => 1,
+            Self::Usage => 2,
+            Self::Remote => 3,
+            Self::Internal => 4,
+        }
+    }
+}
+
+/// A complaint that ends a command: what went wrong, for the person at the terminal.
+#[derive(Debug)]
+pub struct Complaint {
+    /// How the command ends.
+    pub exit: Exit,
+    /// What to print on standard error.
+    pub text: String,
+}
+
+impl Complaint {
+    /// A complaint with its exit code.
+    pub fn new(exit: Exit, text: impl Into<String>) -> Self {
+        Self {
+            exit,
+            text: text.into(),
+        }
+    }
+}
+
+/// Nothing merges until a second, independent verifier has countersigned that exact head.
+#[derive(Debug, Parser)]
+#[command(name = "countersign", version, propagate_version = true)]
+#[command(after_help = "Exit codes: 0 done; 1 the answer is \"no\"; 2 wrong use; 3 GitHub or the network failed; 4 internal fault.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Play the main story on a GitHub on loopback and keep the dashboard up.
+    Demo(demo::DemoArgs),
+    /// Run the server.
+    Serve(Box<ServeArgs>),
+    /// Read one pull request from GitHub and print its verdict; write nothing to GitHub.
+    Explain(explain::ExplainArgs),
+    /// Check a policy, or print its JSON Schema.
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Check evidence documents.
+    #[command(subcommand)]
+    Evidence(EvidenceCommand),
+    /// Export the ledger, or prove its chain.
+    #[command(subcommand)]
+    Ledger(ledger::LedgerCommand),
+}
+
+#[derive(Debug, Subcommand)]
+enum PolicyCommand {
+    /// Validate a policy: every problem with line, column and a hint. Exit code 1 if there is any.
+    Check {
+        /// The policy file; `-` reads standard input.
+        file: PathBuf,
+    },
+    /// Print the JSON Schema of the policy, for editors.
+    Schema,
+}
+
+#[derive(Debug, Subcommand)]
+enum EvidenceCommand {
+    /// Validate evidence: what it says and proves, or every fault. Exit code 1 if there is any.
+    Check {
+        /// JSON documents, or Markdown texts that hold one in a fenced `countersign` block; `-` reads
+        /// standard input.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+}
+
+/// Parses words and runs the command they name.
+pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers, not complaints. A closed pipe is nobody's fault.
+            let _ = error.print();
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Done };
+            return ExitCode::from(exit.code());
+        }
+    };
+    let ended = match cli.command {
+        Command::Demo(args) => asynchronously(demo::run(args)),
+        Command::Serve(args) => asynchronously(serve::run(*args)),
+        Command::Explain(args) => asynchronously(explain::run(args)),
+        Command::Policy(PolicyCommand::Check { file }) => policy::check(&file),
+        Command::Policy(PolicyCommand::Schema) => policy::schema(),
+        Command::Evidence(EvidenceCommand::Check { files }) => policy::check_evidence(&files),
+        Command::Ledger(command) => asynchronously(ledger::run(command)),
+    };
+    match ended {
+        Ok(exit) => ExitCode::from(exit.code()),
+        Err(complaint) => {
+            eprintln!("countersign: {}", complaint.text);
+            ExitCode::from(complaint.exit.code())
+        }
+    }
+}
+
+/// How a command ends: with an answer that was printed, or with a complaint.
+type Ended = Result<Exit, Complaint>;
+
+fn asynchronously(command: impl Future<Output = Ended>) -> Ended {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Complaint::new(Exit::Internal, format!("no runtime: {error}")))?
+        .block_on(command)
+}

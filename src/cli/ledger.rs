@@ -1,0 +1,143 @@
+//! `countersign ledger export|verify`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use super::{Complaint, Ended, Exit, database};
+use crate::domain::ledger::{Entry, Verifier};
+
+/// How many entries are read from the database at a time.
+const PAGE: u32 = 1_000;
+
+/// What can be done with the ledger.
+#[derive(Debug, Subcommand)]
+pub enum LedgerCommand {
+    /// Print every entry as a line of JSON, oldest first.
+    Export {
+        #[command(flatten)]
+        database: DatabaseArg,
+    },
+    /// Prove that no entry was changed, removed or reordered. Exit code 1 where the chain breaks.
+    Verify {
+        /// An exported file; without it, the server's database. `-` reads standard input.
+        file: Option<PathBuf>,
+        #[command(flatten)]
+        database: DatabaseArg,
+    },
+}
+
+/// The database a command reads.
+#[derive(Debug, clap::Args)]
+pub struct DatabaseArg {
+    /// The server's database.
+    #[arg(
+        long = "database",
+        env = "COUNTERSIGN_DATABASE_URL",
+        value_name = "URL",
+        default_value = database::DEFAULT_URL
+    )]
+    url: String,
+}
+
+/// Runs it.
+pub async fn run(command: LedgerCommand) -> Ended {
+    match command {
+        LedgerCommand::Export { database } => export(&database.url).await,
+        LedgerCommand::Verify { file, database } => match file {
+            Some(file) => verify_file(&file),
+            None => verify_database(&database.url).await,
+        },
+    }
+}
+
+async fn export(url: &str) -> Ended {
+    let mut out = std::io::stdout().lock();
+    for_each(url, |entry| {
+        let line = serde_json::to_string(&entry)
+            .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))?;
+        // A reader that has seen enough (`| head`) is not a fault.
+        Ok(writeln!(out, "{line}").is_ok())
+    })
+    .await?;
+    Ok(Exit::Done)
+}
+
+async fn verify_database(url: &str) -> Ended {
+    let mut verifier = Verifier::default();
+    let mut broken = None;
+    for_each(url, |entry| {
+        broken = verifier.take(&entry).err();
+        Ok(broken.is_none())
+    })
+    .await?;
+    Ok(report(&verifier, broken.map(|broken| broken.to_string())))
+}
+
+fn verify_file(file: &std::path::Path) -> Ended {
+    let reader: Box<dyn BufRead> = if file.as_os_str() == "-" {
+        Box::new(BufReader::new(std::io::stdin()))
+    } else {
+        let opened = std::fs::File::open(file).map_err(|error| {
+            Complaint::new(Exit::Usage, format!("{} cannot be read: {error}", file.display()))
+        })?;
+        Box::new(BufReader::new(opened))
+    };
+    let mut verifier = Verifier::default();
+    for (index, line) in reader.lines().enumerate() {
+        let line = line.map_err(|error| {
+            Complaint::new(Exit::Usage, format!("line {}: {error}", index + 1))
+        })?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let taken = serde_json::from_str::<Entry>(&line)
+            .map_err(|error| format!("line {} is not a ledger entry: {error}", index + 1))
+            .and_then(|entry| verifier.take(&entry).map_err(|broken| broken.to_string()));
+        if let Err(why) = taken {
+            return Ok(report(&verifier, Some(why)));
+        }
+    }
+    Ok(report(&verifier, None))
+}
+
+fn report(verifier: &Verifier, broken: Option<String>) -> Exit {
+    match broken {
+        Some(why) => {
+            println!("BROKEN after {} sound entries: {why}", verifier.followed());
+            Exit::No
+        }
+        None if verifier.followed() == 0 => {
+            println!("The ledger is empty: there is nothing to prove.");
+            Exit::Done
+        }
+        None => {
+            println!("{} entries, the chain holds.", verifier.followed());
+            Exit::Done
+        }
+    }
+}
+
+/// Hands every entry to `take`, oldest first, until it says that it has seen enough.
+async fn for_each(
+    url: &str,
+    mut take: impl FnMut(Entry) -> Result<bool, Complaint>,
+) -> Result<(), Complaint> {
+    let store = database::existing(url).await?;
+    let mut after = 0;
+    loop {
+        let entries = store.ledger(None, after, PAGE).await.map_err(|error| {
+            Complaint::new(Exit::Internal, format!("the ledger cannot be read: {error}"))
+        })?;
+        let Some(last) = entries.last() else {
+            return Ok(());
+        };
+        after = last.seq;
+        for entry in entries {
+            if !take(entry)? {
+                return Ok(());
+            }
+        }
+    }
+}
