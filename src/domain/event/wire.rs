@@ -85,10 +85,12 @@ pub(super) fn need<T>(value: Option<T>, field: &'static str) -> Result<T, Fault>
 
 /// Reads a body as far as `T` asks.
 pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Fault> {
-    serde_json::from_slice(body).map_err(|error| Fault {
-        field: "body",
-        why: error.to_string(),
-    })
+    let fault = |why: String| Fault { field: "body", why };
+    // serde would take a list for a struct, field by field.
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err(fault("it is not a JSON object".to_owned()));
+    }
+    serde_json::from_slice(body).map_err(|error| fault(error.to_string()))
 }
 
 /// A point in time: RFC 3339 nearly everywhere, seconds since 1970 in some objects of `push` and
