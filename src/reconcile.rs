@@ -87,10 +87,15 @@ impl Reconcile {
     /// # Errors
     /// [`PassError`]; the worker gives the lease back for another try.
     pub async fn pass(&self, lease: &Lease) -> Result<Finish, PassError> {
-        match lease.key().clone() {
+        let made = match lease.key().clone() {
             Key::Pull(repo, number) => self.pull(lease, repo, number).await,
-            Key::Head(repo, head) => Ok(self.sweep.head(repo, &head).await?),
-            Key::Repo(repo) => Ok(self.sweep.repo(repo).await?),
+            Key::Head(repo, head) => self.sweep.head(repo, &head).await.map_err(PassError::from),
+            Key::Repo(repo) => self.sweep.repo(repo).await.map_err(PassError::from),
+        };
+        match made {
+            // A limit is nobody's fault: the key comes back when GitHub listens again.
+            Err(PassError::Refused(Refused::Limited { after })) => Ok(Finish::Retry { after }),
+            made => made,
         }
     }
 
@@ -257,9 +262,6 @@ impl Reconcile {
                 Ok(Executed::LookAgain) => {
                     let again = Some((Duration::zero(), Confirm::Always));
                     return Ok(Finish::Done { again });
-                }
-                Err(ExecuteError::Refused(Refused::Limited { after })) => {
-                    return Ok(Finish::Retry { after });
                 }
                 Err(error) => return Err(error.into()),
             }

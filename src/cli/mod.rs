@@ -7,8 +7,8 @@ mod database;
 mod demo;
 mod explain;
 mod ledger;
-mod policy;
-mod serve;
+//mod policy;
+//mod serve;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

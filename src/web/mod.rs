@@ -1,1 +1,3 @@
 //! The web room.
+
+pub mod server;

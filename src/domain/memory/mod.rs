@@ -4,12 +4,42 @@
 //! wrong (late, doubled, lost and reordered deliveries) and that is safe: it can only say "not yet".
 //! Whatever is acted on is read again in the acting pass, and what was read replaces what was
 //! remembered, unless a delivery changed it meanwhile (versions tell).
+//!
+//! # What is promised
+//!
+//! Any order and any repetition of the same deliveries leaves the same memory, as far as GitHub says
+//! itself which is later:
+//!
+//! - a pull request by `updated_at`; a merged one stays merged;
+//! - a check run by what finished when: an older delivery undoes neither a conclusion nor a re-run;
+//! - a status by its id, a workflow run by its attempt;
+//! - a review's state and whether its evidence was edited; a dismissal stays;
+//! - a comment: edited stays edited, and a deleted one does not come back;
+//! - a branch's tip, where its pushes form one line (see `repo`), and with it the policy's text.
+//!
+//! # What is not
+//!
+//! Deliveries that GitHub dates alike (`updated_at` counts seconds) are taken in order of arrival, as
+//! are re-runs of whole suites, holds, and what an installation may see: their deliveries bear no
+//! date that could order them. The text of a review or comment that was edited is the one seen
+//! first; nothing it says counts. All of this is mended by the next pass that reads.
+//!
+//! One file a document: `pull`, `head`, `repo`; `meaning` tells what an event asks for.
 
-use std::collections::BTreeMap;
+mod head;
+mod meaning;
+mod pull;
+mod repo;
+
+#[cfg(test)]
+mod tests;
+
+pub use meaning::meaning;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::event::Event;
 use super::facts::{
     CheckRun, Comment, CommitStatus, Comparison, Hold, PlatformRule, PullRequest, Refusal, Review,
     WorkflowRun,
@@ -27,10 +57,12 @@ pub struct PullMemory {
     pub pull: Option<PullRequest>,
     /// Its reviews, with the head that stood when each was first seen.
     pub reviews: BTreeMap<ReviewId, Review>,
-    /// SHA-256 of each review's text when it was first seen.
+    /// SHA-256 of each review's evidence text when it was first seen (see [`PullMemory::see_review`]).
     pub review_texts: BTreeMap<ReviewId, String>,
     /// Comments that hold, or once held, evidence.
     pub comments: BTreeMap<CommentId, Comment>,
+    /// Comments that were deleted: a late delivery must not bring one back.
+    pub gone_comments: BTreeSet<CommentId>,
     /// The last comparison with the base.
     pub comparison: Option<Comparison>,
     /// A hold.
@@ -62,12 +94,25 @@ pub struct PolicyText {
     pub file: Option<(PolicyDigest, String)>,
 }
 
+/// One push to a branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Move {
+    /// The tip before; `None` when the branch was created.
+    pub before: Option<Oid>,
+    /// The tip after; `None` when the branch was deleted.
+    pub after: Option<Oid>,
+    /// Whether the policy's text is surely the same at both.
+    pub policy_untouched: bool,
+}
+
 /// What is remembered of a base branch.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BaseMemory {
-    /// Its tip.
+    /// Its tip; `None` when it is not known or the branch is gone.
     pub tip: Option<Oid>,
+    /// The last pushes that were heard of, to tell late ones from new ones.
+    pub moves: Vec<Move>,
     /// The policy there.
     pub policy: Option<PolicyText>,
     /// The platform's rules there.
@@ -140,7 +185,11 @@ pub struct PullRecord {
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub enum Change {
+    /// The App may act in this repository, and this is its name now.
     Repo(Repository),
+    /// A delivery named this repository: it is learned if it was not known, and not touched if it was
+    /// (a late delivery may bear an old name, or come after a suspension).
+    RepoSeen(Repository),
     RepoInactive(RepoId),
     InstallationActive(InstallationId, bool),
     Pull(RepoId, Box<PullRequest>),
@@ -195,35 +244,4 @@ pub enum Confirm {
     IfNeeded,
     /// Read everything (a person asked, or the sweep).
     Always,
-}
-
-/// What follows from an event: facts to remember and keys to wake. Pure; `own_app` tells which check
-/// runs and comments are ours (they wake nobody, except by their buttons).
-pub fn meaning(event: &Event, own_app: super::model::AppId, now: Timestamp) -> Meaning {
-    let _ = (event, own_app, now);
-    unimplemented!("the intake room")
-}
-
-impl PullMemory {
-    /// Applies a change that is about this pull request.
-    pub fn apply(&mut self, change: &Change) {
-        let _ = change;
-        unimplemented!("the intake room")
-    }
-}
-
-impl HeadMemory {
-    /// Applies a change that is about this commit.
-    pub fn apply(&mut self, change: &Change) {
-        let _ = change;
-        unimplemented!("the intake room")
-    }
-}
-
-impl RepoMemory {
-    /// Applies a change that is about this repository.
-    pub fn apply(&mut self, change: &Change) {
-        let _ = change;
-        unimplemented!("the intake room")
-    }
 }

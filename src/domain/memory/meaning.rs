@@ -1,0 +1,379 @@
+//! What an event asks for: facts to remember, keys to wake.
+//!
+//! Nothing is decided here. What our own App wrote (its check runs, its comments) is never an input:
+//! it changes no memory and wakes nobody, or every publication would lead to another pass. Its check
+//! run's buttons are the exception, since a person pressed them; GitHub shows them only to people who
+//! may write to the repository, and delivers the press only to the App that made the run.
+
+use super::{Change, Confirm, Meaning, Wake};
+use crate::domain::event::{Event, holds_evidence};
+use crate::domain::facts::{CheckRun, Comment, Hold, PullRequest, RunStatus};
+use crate::domain::model::{Actor, AppId, InstallationId, Key, PullNumber, Repository, Timestamp};
+
+use super::head::RERUN;
+
+/// What follows from an event: facts to remember and keys to wake. Pure; `own_app` tells which check
+/// runs and comments are ours (they wake nobody, except by their buttons), `now` dates what a person
+/// asks for by a button.
+pub fn meaning(event: &Event, own_app: AppId, now: Timestamp) -> Meaning {
+    let mut meaning = match event {
+        Event::Ping => note("GitHub says hello: deliveries arrive"),
+        Event::Other { why } => note(why),
+        Event::Pull {
+            repo,
+            action,
+            pull,
+            base_changed,
+            sender,
+        } => pull_changed(repo, action, pull, *base_changed, sender.as_ref()),
+        Event::Review {
+            repo,
+            action,
+            number,
+            review,
+        } => Meaning {
+            changes: vec![Change::Review(repo.id, *number, review.clone())],
+            wakes: vec![pull(repo, *number)],
+            note: format!("a review of {}#{number}: {action}", repo.name),
+        },
+        Event::Thread { repo, number } => Meaning {
+            changes: Vec::new(),
+            wakes: vec![pull(repo, *number)],
+            note: format!("a conversation on {}#{number} changed", repo.name),
+        },
+        Event::Comment {
+            repo,
+            action,
+            number,
+            comment,
+        } => commented(repo, action, *number, comment, own_app),
+        Event::CheckRun {
+            repo,
+            action,
+            run,
+            button,
+            sender,
+        } => {
+            if run.app.as_ref().is_some_and(|app| app.id == own_app) {
+                own_run(repo, action, run, button.as_deref(), sender.as_ref(), now)
+            } else {
+                run_reported(repo, action, run)
+            }
+        }
+        Event::CheckSuite { .. }
+        | Event::Status { .. }
+        | Event::Workflow { .. }
+        | Event::MergeGroup { .. } => reported(event),
+        Event::Push { .. } => pushed(event),
+        Event::Installation { .. } | Event::Repositories { .. } | Event::Repository { .. } => {
+            reach(event)
+        }
+    };
+    if let Some(repo) = scene(event) {
+        meaning.changes.insert(0, Change::RepoSeen(repo.clone()));
+    }
+    meaning
+}
+
+/// The repository of an event that happened in one. Events about the App's reach say more than that
+/// a repository exists, and speak for themselves.
+fn scene(event: &Event) -> Option<&Repository> {
+    match event {
+        Event::Pull { repo, .. }
+        | Event::Review { repo, .. }
+        | Event::Thread { repo, .. }
+        | Event::CheckRun { repo, .. }
+        | Event::CheckSuite { repo, .. }
+        | Event::Status { repo, .. }
+        | Event::Comment { repo, .. }
+        | Event::Push { repo, .. }
+        | Event::Workflow { repo, .. }
+        | Event::MergeGroup { repo, .. } => Some(repo),
+        Event::Ping
+        | Event::Installation { .. }
+        | Event::Repositories { .. }
+        | Event::Repository { .. }
+        | Event::Other { .. } => None,
+    }
+}
+
+fn note(text: &str) -> Meaning {
+    Meaning {
+        note: text.to_owned(),
+        ..Meaning::default()
+    }
+}
+
+fn pull(repo: &Repository, number: PullNumber) -> (Wake, Confirm) {
+    (Wake::Key(Key::Pull(repo.id, number)), Confirm::IfNeeded)
+}
+
+fn whole_repo(repo: &Repository) -> (Wake, Confirm) {
+    (Wake::Key(Key::Repo(repo.id)), Confirm::Always)
+}
+
+fn pull_changed(
+    repo: &Repository,
+    action: &str,
+    pull: &PullRequest,
+    base_changed: bool,
+    sender: Option<&Actor>,
+) -> Meaning {
+    // Retargeting dismisses reviews without a delivery of its own, and changes the diff under the
+    // same head: what is remembered is no help.
+    let confirm = if base_changed {
+        Confirm::Always
+    } else {
+        Confirm::IfNeeded
+    };
+    Meaning {
+        changes: vec![Change::Pull(repo.id, Box::new(pull.clone()))],
+        wakes: vec![(Wake::Key(Key::Pull(repo.id, pull.number)), confirm)],
+        note: format!("{}#{} {action} by {}", repo.name, pull.number, who(sender)),
+    }
+}
+
+fn commented(
+    repo: &Repository,
+    action: &str,
+    number: PullNumber,
+    comment: &Comment,
+    own_app: AppId,
+) -> Meaning {
+    let note = format!("a comment on {}#{number}: {action}", repo.name);
+    if comment.app.as_ref().is_some_and(|app| app.id == own_app) {
+        return self::note(&format!("{note}, by this App itself"));
+    }
+    let evidence = comment.edited || holds_evidence(&comment.body);
+    let change = match action {
+        // Also where it holds no evidence now: it may have held some when it was written.
+        "deleted" => Change::CommentGone(repo.id, number, comment.id),
+        _ if evidence => Change::Comment(repo.id, number, comment.clone()),
+        _ => return self::note(&format!("{note}; no evidence in it")),
+    };
+    Meaning {
+        changes: vec![change],
+        wakes: evidence.then(|| pull(repo, number)).into_iter().collect(),
+        note,
+    }
+}
+
+/// Somebody else's check run. Requested again, its conclusion is void at once: the old run may be gone
+/// from GitHub's list before the new one is in it.
+fn run_reported(repo: &Repository, action: &str, run: &CheckRun) -> Meaning {
+    let mut run = run.clone();
+    if action == "rerequested" {
+        run.status = RunStatus::Unfinished(RERUN.to_owned());
+    }
+    Meaning {
+        wakes: vec![(Wake::Head(repo.id, run.head.clone()), Confirm::IfNeeded)],
+        note: format!(
+            "check run {:?} on {} in {}: {action}",
+            run.name,
+            run.head.short(),
+            repo.name
+        ),
+        changes: vec![Change::Run(repo.id, run)],
+    }
+}
+
+/// Our own check run: only what a person asked for by it counts.
+fn own_run(
+    repo: &Repository,
+    action: &str,
+    run: &CheckRun,
+    button: Option<&str>,
+    sender: Option<&Actor>,
+    now: Timestamp,
+) -> Meaning {
+    let by = who(sender);
+    let on = format!("on {} in {}", run.head.short(), repo.name);
+    let look_again = |asked: String| Meaning {
+        changes: Vec::new(),
+        wakes: vec![(Wake::Head(repo.id, run.head.clone()), Confirm::Always)],
+        note: asked,
+    };
+    match (action, button, own_pull(run)) {
+        ("rerequested", _, _) => look_again(format!("{by} asked to re-run our check {on}")),
+        ("requested_action", Some("recheck"), _) => {
+            look_again(format!("{by} asked to check again {on}"))
+        }
+        ("requested_action", Some("hold"), Some(number)) => {
+            let hold = Hold {
+                reason: "held by the button of the check run".to_owned(),
+                by: by.to_owned(),
+                since: now,
+            };
+            Meaning {
+                changes: vec![Change::Hold(repo.id, number, hold)],
+                wakes: vec![pull(repo, number)],
+                note: format!("{by} put {}#{number} on hold", repo.name),
+            }
+        }
+        ("requested_action", Some("unhold"), Some(number)) => Meaning {
+            changes: vec![Change::Unhold(repo.id, number)],
+            wakes: vec![pull(repo, number)],
+            note: format!("{by} let {}#{number} go", repo.name),
+        },
+        ("requested_action", button, _) => note(&format!(
+            "{by} pressed a button of our check {on} that means nothing here: {:?}",
+            button.unwrap_or_default()
+        )),
+        _ => note(&format!("our own check run {on}: {action}")),
+    }
+}
+
+/// The pull request one of our own check runs was published for: its `external_id` is `pull-N`,
+/// possibly with more after another `-`.
+fn own_pull(run: &CheckRun) -> Option<PullNumber> {
+    let rest = run.external_id.as_deref()?.strip_prefix("pull-")?;
+    let number = rest.split_once('-').map_or(rest, |(number, _)| number);
+    PullNumber::new(number.parse().ok()?)
+}
+
+/// What else reports on a commit.
+fn reported(event: &Event) -> Meaning {
+    match event {
+        Event::CheckSuite {
+            repo,
+            action,
+            head,
+            suite,
+        } => {
+            let about = format!("check suite {suite} on {} in {}", head.short(), repo.name);
+            let wake = |confirm| vec![(Wake::Head(repo.id, head.clone()), confirm)];
+            match action.as_str() {
+                "rerequested" => Meaning {
+                    changes: vec![Change::SuiteRerun(repo.id, head.clone(), *suite)],
+                    wakes: wake(Confirm::Always),
+                    note: format!("{about} runs again"),
+                },
+                "completed" => Meaning {
+                    changes: Vec::new(),
+                    wakes: wake(Confirm::IfNeeded),
+                    note: format!("{about} is complete"),
+                },
+                _ => note(&format!("{about}: {action}; nothing has run yet")),
+            }
+        }
+        Event::Status { repo, head, status } => Meaning {
+            changes: vec![Change::Status(repo.id, head.clone(), status.clone())],
+            wakes: vec![(Wake::Head(repo.id, head.clone()), Confirm::IfNeeded)],
+            note: format!(
+                "status {:?} on {} in {}",
+                status.context,
+                head.short(),
+                repo.name
+            ),
+        },
+        Event::Workflow { repo, run } => Meaning {
+            changes: vec![Change::Workflow(repo.id, run.clone())],
+            wakes: vec![(Wake::Head(repo.id, run.head.clone()), Confirm::IfNeeded)],
+            note: format!(
+                "workflow {} on {} in {}",
+                run.path,
+                run.head.short(),
+                repo.name
+            ),
+        },
+        Event::MergeGroup { repo, head } => note(&format!(
+            "GitHub's merge queue in {} asks for checks on {}: this version does not answer queues",
+            repo.name,
+            head.short()
+        )),
+        _ => Meaning::default(),
+    }
+}
+
+fn pushed(event: &Event) -> Meaning {
+    let Event::Push {
+        repo,
+        branch,
+        before,
+        after,
+        policy_untouched,
+    } = event
+    else {
+        return Meaning::default();
+    };
+    Meaning {
+        changes: vec![Change::Tip {
+            repo: repo.id,
+            base: branch.clone(),
+            before: before.clone(),
+            after: after.clone(),
+            policy_untouched: *policy_untouched,
+        }],
+        wakes: vec![(Wake::Base(repo.id, branch.clone()), Confirm::IfNeeded)],
+        note: match after {
+            Some(tip) => format!("{branch} of {} moved to {}", repo.name, tip.short()),
+            None => format!("{branch} of {} was deleted", repo.name),
+        },
+    }
+}
+
+/// Where the App may act, and what became of the repositories there. Every change for the better is
+/// followed by a look at everything: nothing that happened in between was heard.
+fn reach(event: &Event) -> Meaning {
+    match event {
+        Event::Installation {
+            installation,
+            action,
+            repos,
+        } => installed(*installation, action, repos),
+        Event::Repositories { added, removed } => Meaning {
+            changes: added
+                .iter()
+                .cloned()
+                .map(Change::Repo)
+                .chain(removed.iter().copied().map(Change::RepoInactive))
+                .collect(),
+            wakes: added.iter().map(whole_repo).collect(),
+            note: format!(
+                "{} repositories came into an installation, {} left",
+                added.len(),
+                removed.len()
+            ),
+        },
+        Event::Repository { repo, action } => match action.as_str() {
+            "archived" | "deleted" => Meaning {
+                changes: vec![Change::RepoInactive(repo.id)],
+                wakes: Vec::new(),
+                note: format!("{} was {action}", repo.name),
+            },
+            _ => Meaning {
+                changes: vec![Change::Repo(repo.clone())],
+                wakes: vec![whole_repo(repo)],
+                note: format!("{} was {action}", repo.name),
+            },
+        },
+        _ => Meaning::default(),
+    }
+}
+
+fn installed(installation: InstallationId, action: &str, repos: &[Repository]) -> Meaning {
+    let note = format!("installation {installation}: {action}");
+    if matches!(action, "deleted" | "suspend") {
+        return Meaning {
+            changes: vec![Change::InstallationActive(installation, false)],
+            wakes: Vec::new(),
+            note,
+        };
+    }
+    // `unsuspend` and `new_permissions_accepted` name no repositories: those known are woken.
+    let known = (Wake::Installation(installation), Confirm::Always);
+    Meaning {
+        changes: repos
+            .iter()
+            .cloned()
+            .map(Change::Repo)
+            .chain([Change::InstallationActive(installation, true)])
+            .collect(),
+        wakes: repos.iter().map(whole_repo).chain([known]).collect(),
+        note,
+    }
+}
+
+fn who(sender: Option<&Actor>) -> &str {
+    sender.map_or("an account that is gone", |actor| actor.login.as_str())
+}

@@ -1,0 +1,109 @@
+//! How deliveries change what is remembered of a pull request.
+
+use sha2::{Digest, Sha256};
+
+use super::{Change, PullMemory};
+use crate::domain::event::holds_evidence;
+use crate::domain::facts::{Comment, PullRequest, PullState, Review, ReviewState};
+use crate::domain::model::CommentId;
+
+impl PullMemory {
+    /// Applies a change that is about this pull request; any other changes nothing.
+    pub fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Pull(_, pull) => self.see_pull(pull),
+            Change::Review(_, _, review) => self.see_review(review.clone()),
+            Change::Comment(_, _, comment) => self.see_comment(comment),
+            Change::CommentGone(_, _, id) => self.lose_comment(*id),
+            Change::Hold(_, _, hold) => self.hold = Some(hold.clone()),
+            Change::Unhold(..) => self.hold = None,
+            Change::Repo(_)
+            | Change::RepoSeen(_)
+            | Change::RepoInactive(_)
+            | Change::InstallationActive(..)
+            | Change::Run(..)
+            | Change::SuiteRerun(..)
+            | Change::Status(..)
+            | Change::Workflow(..)
+            | Change::Tip { .. } => {}
+        }
+    }
+
+    /// Remembers a pull request's fields, unless what is remembered is newer.
+    ///
+    /// A merged pull request stays merged: GitHub has no way back, so whatever says otherwise is
+    /// older, also within one second. A request to merge is kept whatever happens to the head: it
+    /// names its head, and is worth nothing for another.
+    fn see_pull(&mut self, seen: &PullRequest) {
+        if let Some(known) = &self.pull {
+            let merged = |pull: &PullRequest| matches!(pull.state, PullState::Merged { .. });
+            if seen.updated_at < known.updated_at || (merged(known) && !merged(seen)) {
+                return;
+            }
+            if known.base != seen.base {
+                self.comparison = None;
+            }
+        }
+        self.comparison.take_if(|made| made.head != seen.head);
+        self.pull = Some(seen.clone());
+    }
+
+    /// Remembers a review, from a delivery or from a list that was read.
+    ///
+    /// What was seen first stays: the head it is bound to and its text. A text that differs later
+    /// marks the review as edited. Only evidence is compared (a text without a fenced block counts as
+    /// empty), so a mended typo voids nothing, and texts compare equal whether or not they were
+    /// trimmed to their evidence. A dismissal stays: GitHub has no way back from it.
+    pub fn see_review(&mut self, seen: Review) {
+        let digest = evidence_digest(&seen.body);
+        let Some(known) = self.reviews.get_mut(&seen.id) else {
+            self.review_texts.insert(seen.id, digest);
+            let body = if holds_evidence(&seen.body) {
+                seen.body
+            } else {
+                String::new()
+            };
+            self.reviews.insert(seen.id, Review { body, ..seen });
+            return;
+        };
+        let first = self.review_texts.entry(seen.id).or_insert_with(|| {
+            // A memory written before digests were kept: what stands there was seen first.
+            evidence_digest(&known.body)
+        });
+        known.edited |= seen.edited || *first != digest;
+        if known.state != ReviewState::Dismissed {
+            known.state = seen.state;
+        }
+        known.author = known.author.take().or(seen.author);
+        known.head = known.head.take().or(seen.head);
+        known.submitted_at = known.submitted_at.or(seen.submitted_at);
+        known.url = seen.url.or(known.url.take());
+    }
+
+    /// Remembers a comment if it holds evidence, or once did.
+    fn see_comment(&mut self, seen: &Comment) {
+        if self.gone_comments.contains(&seen.id) {
+            return;
+        }
+        match self.comments.get_mut(&seen.id) {
+            Some(known) => known.edited |= seen.edited || known.body != seen.body,
+            None if seen.edited || holds_evidence(&seen.body) => {
+                self.comments.insert(seen.id, seen.clone());
+            }
+            None => {}
+        }
+    }
+
+    /// Forgets a comment for good. The id is kept: a `created` that comes late, or again, must not
+    /// bring back what somebody took back.
+    fn lose_comment(&mut self, id: CommentId) {
+        self.comments.remove(&id);
+        self.gone_comments.insert(id);
+    }
+}
+
+/// SHA-256 of a text as far as it is evidence: a text without a fenced block counts as empty.
+fn evidence_digest(text: &str) -> String {
+    let evidence = if holds_evidence(text) { text } else { "" };
+    hex::encode(Sha256::digest(evidence.as_bytes()))
+}

@@ -1,0 +1,149 @@
+//! Serves HTTP: the loop around the routes.
+//!
+//! Written out instead of taken from axum, because a server on the open net must not wait for ever.
+//! Half a request holds a connection until the header time-out, no longer; a shutdown waits for
+//! requests in hand until the drain time-out, no longer; and there is a bound to how many connections
+//! are open at once (the others wait in the system's queue). HTTP/1 only: GitHub delivers in HTTP/1,
+//! and whatever stands in front speaks it.
+//!
+//! Left out on purpose: TLS (a proxy's work), and a time-out for handlers (each knows its own).
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+/// After a failed `accept` (no file descriptors left, mostly).
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// What a peer may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// A request's head must be complete within this, and a connection may idle so long.
+    pub header: Duration,
+    /// Connections open at once.
+    pub connections: usize,
+    /// On shutdown, requests in hand have so long.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            header: Duration::from_secs(10),
+            connections: 1024,
+            drain: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Serves `routes` on `listener` until `shutdown` says so (or is dropped), then drains: no new
+/// connection is taken, requests in hand are answered within [`Limits::drain`], what is left is cut
+/// off.
+///
+/// Tells how many connections had to be cut off.
+pub async fn serve(
+    listener: TcpListener,
+    routes: Router,
+    limits: Limits,
+    mut shutdown: watch::Receiver<bool>,
+) -> usize {
+    let slots = Arc::new(Semaphore::new(limits.connections));
+    let mut talks = JoinSet::new();
+    loop {
+        let next = async {
+            let slot = Arc::clone(&slots).acquire_owned().await;
+            (slot, accept(&listener).await)
+        };
+        let (slot, stream) = tokio::select! {
+            biased;
+            () = told(&mut shutdown) => break,
+            Some(_) = talks.join_next() => continue,
+            next = next => next,
+        };
+        let talk = converse(stream, routes.clone(), limits, shutdown.clone());
+        talks.spawn(async move {
+            let _slot = slot;
+            talk.await;
+        });
+    }
+    drop(listener);
+    let drained = tokio::time::timeout(limits.drain, async {
+        while talks.join_next().await.is_some() {}
+    });
+    if drained.await.is_err() {
+        tracing::warn!(connections = talks.len(), "connections are cut off");
+    }
+    let left = talks.len();
+    talks.shutdown().await;
+    left
+}
+
+/// Waits until the sign to stop is given, or nobody is left who could give it.
+async fn told(shutdown: &mut watch::Receiver<bool>) {
+    let _ = shutdown.wait_for(|stop| *stop).await;
+}
+
+/// The next connection. Failures to accept one are the machine's or the peer's, and pass.
+async fn accept(listener: &TcpListener) -> tokio::net::TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                // Answers are small and written at once; waiting to fill a packet only delays them.
+                let _ = stream.set_nodelay(true);
+                return stream;
+            }
+            Err(error) if is_the_peers(&error) => {}
+            Err(error) => {
+                tracing::error!(%error, "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+fn is_the_peers(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+    )
+}
+
+/// Answers one connection's requests until it ends, or until the request in hand when `shutdown` came
+/// is answered.
+async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    routes: Router,
+    limits: Limits,
+    mut shutdown: watch::Receiver<bool>,
+) {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header)
+        .keep_alive(true)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = told(&mut shutdown) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended badly");
+    }
+}

@@ -1,1 +1,0 @@
-//! The webhook room.
