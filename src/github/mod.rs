@@ -6,7 +6,13 @@
 
 pub mod auth;
 pub mod client;
+mod meaning;
+mod patch;
+mod transport;
 mod wire;
+
+pub use client::{Client, ClientOptions};
+pub use transport::Patience;
 
 use async_trait::async_trait;
 
