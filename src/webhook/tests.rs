@@ -452,18 +452,22 @@ fn delivery(id: usize) -> NewDelivery {
 async fn what_arrives_during_a_commit_is_committed_together_in_groups_of_bounded_size() {
     let inbox = FakeInbox::shut();
     let (door, writer) = open(Arc::clone(&inbox), Arc::new(Notify::new()));
-    let bring = futures::future::join_all((0..100).map(|id| door.bring(delivery(id))));
     let work = async {
-        let writer = tokio::spawn(writer.run());
-        tokio::task::yield_now().await;
-        inbox.gate.add_permits(100);
-        writer
+        let opened = async {
+            tokio::task::yield_now().await;
+            inbox.gate.add_permits(100);
+        };
+        futures::future::join(writer.run(), opened).await;
     };
-    let (answers, writer) = futures::future::join(bring, work).await;
+    let bring = async {
+        let all = (0..100).map(|id| door.bring(delivery(id)));
+        let answers = futures::future::join_all(all).await;
+        drop(door);
+        answers
+    };
+    let (answers, ()) = futures::future::join(bring, work).await;
     assert!(answers.iter().all(|answer| *answer == Ok(Accepted::Stored)));
     assert_eq!(*inbox.groups.lock().unwrap(), [32, 32, 32, 4]);
-    drop(door);
-    writer.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
