@@ -127,7 +127,6 @@ impl<B: Backlog + ?Sized> Intake<B> {
         why: String,
         now: Timestamp,
     ) -> Stored<()> {
-        self.backlog.waiting(1).await?;
         let again = understand(delivery, self.own_app, now);
         if self.backlog.absorb(seq, again, now).await.is_ok() {
             return Ok(());
