@@ -1,7 +1,7 @@
 //! Reading a request's body: bounded in size, time and memory.
 //!
 //! Nothing is known of the sender before the whole body was read, so what strangers can make the
-//! server hold is bounded by the [`Room`], whatever the number of connections. A body that is refused
+//! server hold is bounded by the `Room`, whatever the number of connections. A body that is refused
 //! anyhow is read on for a while without being kept: a client that is still writing does not look for
 //! an answer, and would see a broken connection instead of the reason.
 
