@@ -3,9 +3,11 @@
 //! The examples are the npm package `@octokit/webhooks-examples`: real payloads of all events, old and
 //! new. They are looked for in the folder named by `COUNTERSIGN_WEBHOOK_EXAMPLES`, else under
 //! `target/npm`, where npm puts them when they are not there yet.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use countersign::domain::event::{Event, read};
 use countersign::domain::memory::{Meaning, meaning};
@@ -35,6 +37,9 @@ const USED: [&str; 14] = [
     "workflow_run",
 ];
 
+/// The package's folder; fetched once, however many tests ask.
+static FOLDER: LazyLock<PathBuf> = LazyLock::new(folder);
+
 fn folder() -> PathBuf {
     if let Some(folder) = std::env::var_os("COUNTERSIGN_WEBHOOK_EXAMPLES") {
         return folder.into();
@@ -63,7 +68,7 @@ fn folder() -> PathBuf {
 
 /// Every example with its event's name, as an App receives it.
 fn examples() -> Vec<(String, Value)> {
-    let file = folder().join("api.github.com/index.json");
+    let file = FOLDER.join("api.github.com/index.json");
     let text = std::fs::read_to_string(&file).expect("the package holds its index");
     let events: Vec<Value> = serde_json::from_str(&text).expect("the index is JSON");
     let mut examples = Vec::new();

@@ -111,13 +111,29 @@ impl<B: Backlog + ?Sized> Intake<B> {
         }
         if let Err(error) = self.backlog.absorb(seq, absorbed, now).await {
             let why = self.blame(seq, &error).ok_or(error)?;
-            tracing::error!(delivery = %delivery.id, event = delivery.event, why, "dead letter");
-            let dead = Absorbed::Dead { why };
-            self.backlog.absorb(seq, dead, now).await?;
+            self.set_aside(seq, &delivery, why, now).await?;
         }
         self.stumble = None;
         self.woken.notify_one();
         Ok(())
+    }
+
+    /// Sets a delivery aside on which the store failed, after one more try: the database may have
+    /// come back just now.
+    async fn set_aside(
+        &self,
+        seq: i64,
+        delivery: &NewDelivery,
+        why: String,
+        now: Timestamp,
+    ) -> Stored<()> {
+        let again = understand(delivery, self.own_app, now);
+        if self.backlog.absorb(seq, again, now).await.is_ok() {
+            return Ok(());
+        }
+        tracing::error!(delivery = %delivery.id, event = delivery.event, why, "dead letter");
+        let dead = Absorbed::Dead { why };
+        self.backlog.absorb(seq, dead, now).await
     }
 
     /// Whether a failure is the delivery's own fault: the reason to set it aside, or `None` to try

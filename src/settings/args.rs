@@ -39,7 +39,7 @@ pub struct ServeArgs {
         value_name = "SECRET"
     )]
     pub webhook_secret_previous: Option<SecretString>,
-    /// Where GitHub's REST API is [default: https://api.github.com]
+    /// Where GitHub's REST API is [default: github.com's]
     #[arg(long, env = "COUNTERSIGN_GITHUB_API_URL", value_name = "URL")]
     pub github_api_url: Option<String>,
     /// The address to listen on [default: 127.0.0.1:8137]

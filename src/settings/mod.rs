@@ -94,13 +94,12 @@ impl Complaint {
             remedy: remedy.into(),
         }
     }
+}
 
-    /// The flag of `serve` that sets the same.
-    pub fn flag(&self) -> String {
-        let name = self.setting.strip_prefix("COUNTERSIGN_");
-        let name = name.unwrap_or(self.setting).to_ascii_lowercase();
-        format!("--{}", name.replace('_', "-"))
-    }
+/// The flag of `serve` that sets the same as a variable.
+fn flag(setting: &str) -> String {
+    let name = setting.strip_prefix("COUNTERSIGN_").unwrap_or(setting);
+    format!("--{}", name.to_ascii_lowercase().replace('_', "-"))
 }
 
 impl fmt::Display for Complaint {
@@ -109,7 +108,7 @@ impl fmt::Display for Complaint {
             f,
             "{} ({}) {}\n    {}",
             self.setting,
-            self.flag(),
+            flag(self.setting),
             self.problem,
             self.remedy
         )

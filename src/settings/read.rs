@@ -168,7 +168,7 @@ fn bare(setting: &'static str, text: SecretString) -> Read<SecretString> {
     Err(Complaint::new(
         setting,
         "begins or ends with white space.",
-        "Remove it (often a line break at the end of a file): GitHub signs without.",
+        "Remove it, often a line break at the end of a file: it would count as part of the secret.",
     ))
 }
 

@@ -1,7 +1,7 @@
 //! Reading a request's body: bounded in size, time and memory.
 //!
 //! Nothing is known of the sender before the whole body was read, so what strangers can make the
-//! server hold is bounded by the [`Room`], whatever the number of connections. A body that is refused
+//! server hold is bounded by the `Room`, whatever the number of connections. A body that is refused
 //! anyhow is read on for a while without being kept: a client that is still writing does not look for
 //! an answer, and would see a broken connection instead of the reason.
 
@@ -19,7 +19,7 @@ use super::Rejection;
 pub const LARGEST: usize = 25 * 1024 * 1024;
 
 /// All bodies in hand together; more than that is refused with 503.
-const ROOM: usize = 8 * LARGEST;
+pub(super) const ROOM: usize = 8 * LARGEST;
 
 /// GitHub gives up after ten seconds, so nobody waits longer for it either.
 const READ_WITHIN: Duration = Duration::from_secs(10);
@@ -31,12 +31,13 @@ const DRAIN: usize = 2 * LARGEST;
 pub(super) struct Room(Semaphore);
 
 impl Room {
-    pub(super) fn new() -> Self {
-        Self(Semaphore::new(ROOM))
+    pub(super) fn new(bytes: usize) -> Self {
+        Self(Semaphore::new(bytes))
     }
 }
 
 /// A body, and the room it takes until it is dropped.
+#[derive(Debug)]
 pub(super) struct Kept<'a> {
     pub(super) bytes: Bytes,
     _room: Option<SemaphorePermit<'a>>,

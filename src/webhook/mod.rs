@@ -120,7 +120,7 @@ impl Webhook {
             secrets,
             door,
             clock,
-            room: body::Room::new(),
+            room: body::Room::new(body::ROOM),
             tally: counts::Tally::default(),
         }
     }

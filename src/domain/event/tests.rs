@@ -1,5 +1,8 @@
 //! Deliveries as GitHub sends them, and as it may.
 
+mod pushes;
+mod words;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -502,145 +505,6 @@ fn a_workflows_path_bears_no_ref_and_may_stand_beside_the_run() {
     assert_eq!(
         workflow(Value::Null),
         (".github/workflows/old.yml".to_owned(), 1)
-    );
-}
-
-#[test]
-fn a_review_is_bound_to_the_commit_that_was_looked_at() {
-    let head = |more| read_review(more).head;
-    assert_eq!(head(json!({})).unwrap().as_str(), A);
-    // The head moved while somebody was still reading the older commit.
-    assert_eq!(
-        head(json!({ "pull_request": { "head": { "sha": B } } }))
-            .unwrap()
-            .as_str(),
-        A
-    );
-    assert_eq!(
-        head(json!({ "review": { "commit_id": null } }))
-            .unwrap()
-            .as_str(),
-        A
-    );
-    // Later deliveries may show a commit to which GitHub moved the review.
-    assert_eq!(
-        head(json!({ "action": "dismissed", "review": { "state": "dismissed" } })),
-        None
-    );
-    assert_eq!(
-        read_review(json!({ "review": { "state": "CHANGES_REQUESTED" } })).state,
-        ReviewState::ChangesRequested
-    );
-}
-
-#[test]
-fn an_edit_counts_where_evidence_may_have_been_touched() {
-    let edited = |text: &str, from: Value| {
-        read_comment(json!({ "action": "edited", "comment": { "body": text }, "changes": from }))
-            .edited
-    };
-    assert!(
-        edited(FENCE, json!({ "body": { "from": "typo" } })),
-        "evidence slipped in"
-    );
-    assert!(
-        edited("gone", json!({ "body": { "from": FENCE } })),
-        "evidence taken out"
-    );
-    assert!(
-        edited("text", json!({ "body": {} })),
-        "nobody says what it was"
-    );
-    assert!(!edited("a typo", json!({ "body": { "from": "a tpyo" } })));
-    assert!(!read_comment(json!({})).edited);
-    let late = json!({ "comment": { "updated_at": "2026-01-01T10:05:00Z" } });
-    assert!(
-        read_comment(late).edited,
-        "a `created` written after the edit"
-    );
-    assert!(read_review(json!({ "action": "edited", "review": { "body": FENCE } })).edited);
-    assert!(
-        !read_review(json!({ "action": "edited", "changes": { "body": { "from": "fien" } } }))
-            .edited
-    );
-}
-
-#[test]
-fn a_comment_on_an_issue_is_not_a_comment_on_a_pull_request() {
-    insta::assert_snapshot!(why("issue_comment", &comment(json!({ "issue": { "pull_request": null } }))),
-        @"a comment on an issue that is not a pull request");
-}
-
-#[test]
-fn a_push_tells_before_and_after_and_the_absence_of_either() {
-    let moved = |more| match read("push", &push(more)) {
-        Event::Push {
-            branch,
-            before,
-            after,
-            policy_untouched,
-            ..
-        } => (
-            branch.to_string(),
-            before.is_some(),
-            after.is_some(),
-            policy_untouched,
-        ),
-        event => panic!("{event:?}"),
-    };
-    assert_eq!(moved(json!({})), ("main".to_owned(), true, true, true));
-    assert_eq!(
-        moved(json!({ "before": NOTHING })),
-        ("main".to_owned(), false, true, false)
-    );
-    assert_eq!(
-        moved(json!({ "after": NOTHING, "commits": [] })),
-        ("main".to_owned(), true, false, false)
-    );
-    assert_eq!(moved(json!({ "ref": "refs/heads/agent/1" })).0, "agent/1");
-    insta::assert_snapshot!(why("push", &push(json!({ "ref": "refs/tags/v1" }))),
-        @"`refs/tags/v1` moved, which is not a branch");
-}
-
-#[test]
-fn the_policy_is_surely_untouched_only_if_every_commit_is_listed_and_none_names_it() {
-    let untouched = |more| match read("push", &push(more)) {
-        Event::Push {
-            policy_untouched, ..
-        } => policy_untouched,
-        event => panic!("{event:?}"),
-    };
-    let listed = |commit: Value| json!({ "commits": [commit] });
-    assert!(untouched(json!({})));
-    assert!(!untouched(json!({ "forced": true })));
-    assert!(!untouched(json!({ "forced": null })));
-    assert!(!untouched(json!({ "commits": null })));
-    assert!(!untouched(json!({ "commits": [] })));
-    assert!(
-        !untouched(listed(
-            json!({ "id": A, "added": [], "modified": [], "removed": [] })
-        )),
-        "cut before the tip"
-    );
-    assert!(
-        !untouched(listed(json!({ "id": B, "modified": [], "removed": [] }))),
-        "files not told"
-    );
-    for place in ["added", "modified", "removed"] {
-        for path in [".github/countersign.yml", ".github"] {
-            let mut commit = json!({ "id": B, "added": [], "modified": [], "removed": [] });
-            commit[place] = json!([path]);
-            assert!(!untouched(listed(commit)), "{place} {path}");
-        }
-    }
-    let near = json!({ "id": B, "added": [".github/countersign.yml.bak", ".git"], "modified": [], "removed": [] });
-    assert!(untouched(listed(near)));
-    let many: Vec<Value> = (0..2048)
-        .map(|_| json!({ "id": B, "added": [], "modified": [], "removed": [] }))
-        .collect();
-    assert!(
-        !untouched(json!({ "commits": many })),
-        "the list may be cut"
     );
 }
 
