@@ -1,1 +1,246 @@
-//! The app room.
+//! The real parts, wired.
+//!
+//! [`App`] is the whole server but for its sockets: it can be run ([`App::run`]) or stepped by hand
+//! ([`App::settle`]), and takes the same path either way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use secrecy::SecretString;
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, Notify, watch};
+
+use crate::clock::Clock;
+use crate::domain::model::AppId;
+use crate::execute::Execute;
+use crate::gather::Gather;
+use crate::github::{Reads, Writes};
+use crate::intake::Intake;
+use crate::reconcile::Reconcile;
+use crate::store::{Store, Stored};
+use crate::sweep::{Sweep, SweepError};
+use crate::web::{self, WebState, server};
+use crate::webhook::{self, Webhook};
+use crate::worker::Worker;
+
+/// How many passes are made at once. They wait for GitHub most of the time.
+const PASSES: usize = 8;
+/// How soon GitHub is asked again who we are, while it does not say.
+const PROOF_PAUSE: Duration = Duration::from_secs(15);
+
+/// What an [`App`] is made of.
+pub struct Parts {
+    /// What is kept.
+    pub store: Arc<dyn Store>,
+    /// How GitHub is asked.
+    pub reads: Arc<dyn Reads>,
+    /// How GitHub is written to.
+    pub writes: Arc<dyn Writes>,
+    /// The time.
+    pub clock: Clock,
+    /// Our own App.
+    pub own_app: AppId,
+    /// What deliveries may be signed with.
+    pub webhook_secrets: Vec<SecretString>,
+    /// Opens the API and the dashboard; open to everybody without.
+    pub api_token: Option<SecretString>,
+    /// How often the sweep looks at everything.
+    pub sweep_interval: Duration,
+    /// Nothing is written to GitHub.
+    pub shadow: bool,
+}
+
+/// The whole server.
+pub struct App {
+    reads: Arc<dyn Reads>,
+    intake: Mutex<Intake<dyn Store>>,
+    worker: Worker,
+    sweep: Sweep,
+    routes: Router,
+    ready: Arc<AtomicBool>,
+    sweep_interval: Duration,
+    writer: Option<webhook::Writer<dyn Store>>,
+}
+
+impl App {
+    /// Wires the parts. Nothing runs yet.
+    pub fn new(parts: Parts) -> Self {
+        let arrived = Arc::new(Notify::new());
+        let woken = Arc::new(Notify::new());
+        let Parts {
+            store,
+            reads,
+            writes,
+            clock,
+            own_app,
+            ..
+        } = parts;
+        let (door, writer) = webhook::open(store.clone(), arrived.clone());
+        let webhook = Arc::new(Webhook::new(parts.webhook_secrets, door, clock.clone()));
+        let ready = Arc::new(AtomicBool::new(false));
+        let state = WebState {
+            store: store.clone(),
+            clock: clock.clone(),
+            api_token: parts.api_token,
+            ready: ready.clone(),
+        };
+        let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone());
+        let gather = Gather::new(store.clone(), reads.clone(), clock.clone(), own_app);
+        let execute = Execute::new(
+            store.clone(),
+            reads.clone(),
+            writes,
+            clock.clone(),
+            own_app,
+        );
+        let reconcile = Reconcile::new(
+            store.clone(),
+            clock.clone(),
+            gather,
+            execute,
+            sweep.clone(),
+            parts.shadow,
+        );
+        let worker = Worker::new(
+            store.clone(),
+            Arc::new(reconcile),
+            clock.clone(),
+            woken.clone(),
+        );
+        let intake = Intake::new(store, own_app, clock, arrived, woken);
+        Self {
+            reads,
+            intake: Mutex::new(intake),
+            worker,
+            sweep,
+            routes: web::router(state).merge(webhook.routes()),
+            ready,
+            sweep_interval: parts.sweep_interval,
+            writer: Some(writer),
+        }
+    }
+
+    /// Every route: webhook, API, dashboard, probes.
+    pub fn routes(&self) -> Router {
+        self.routes.clone()
+    }
+
+    /// Starts the one writer that stores deliveries; for stepping by hand. It ends with its routes.
+    pub fn open_inbox(&mut self) {
+        if let Some(writer) = self.writer.take() {
+            tokio::spawn(writer.run());
+        }
+    }
+
+    /// Understands every delivery that waits and makes every pass that is due now, at most `most`
+    /// passes; tells how many it made.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn settle(&self, most: usize) -> Stored<usize> {
+        let mut made = 0;
+        loop {
+            let understood = self.understand().await?;
+            let worked = self.worker.settle(most.saturating_sub(made)).await?;
+            made += worked;
+            if understood + worked == 0 || made >= most {
+                return Ok(made);
+            }
+        }
+    }
+
+    /// Understands every delivery that waits; tells how many.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn understand(&self) -> Stored<usize> {
+        let mut intake = self.intake.lock().await;
+        let mut understood = 0;
+        loop {
+            match intake.step().await? {
+                0 => return Ok(understood),
+                taken => understood += taken,
+            }
+        }
+    }
+
+    /// Makes one pass, if one is due.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn step(&self) -> Stored<Option<crate::domain::model::Key>> {
+        self.worker.step().await
+    }
+
+    /// Looks at every installation, and wakes every repository.
+    ///
+    /// # Errors
+    /// The store's and GitHub's.
+    pub async fn sweep(&self) -> Result<usize, SweepError> {
+        self.sweep.everything().await
+    }
+
+    /// Serves and works until `shutdown` says so, then drains. The order at the end matters: no
+    /// delivery is taken any more before the writer and the worker stop.
+    pub async fn run(mut self, listener: TcpListener, shutdown: watch::Receiver<bool>) {
+        let writer = self.writer.take().map(|writer| tokio::spawn(writer.run()));
+        let intake = self.intake.into_inner().run(shutdown.clone());
+        let worker = self.worker.clone().run(PASSES, shutdown.clone());
+        let healing = heal(
+            self.reads,
+            self.sweep,
+            self.ready,
+            self.sweep_interval,
+            shutdown.clone(),
+        );
+        let routes = self.routes;
+        let serving = server::serve(listener, routes, server::Limits::default(), shutdown);
+        let (cut_off, (), (), ()) = tokio::join!(serving, intake, worker, healing);
+        if cut_off > 0 {
+            tracing::warn!(cut_off, "connections were cut off by the shutdown");
+        }
+        if let Some(writer) = writer
+            && writer.await.is_err()
+        {
+            tracing::error!("the inbox's writer ended abruptly");
+        }
+    }
+}
+
+/// Proves the credentials once, then sweeps at the start and at every interval.
+async fn heal(
+    reads: Arc<dyn Reads>,
+    sweep: Sweep,
+    ready: Arc<AtomicBool>,
+    interval: Duration,
+    mut shutdown: watch::Receiver<bool>,
+) {
+    let healing = async {
+        loop {
+            match reads.app().await {
+                Ok(app) => {
+                    tracing::info!(app = app.slug, "GitHub knows us");
+                    break;
+                }
+                Err(refused) => {
+                    tracing::error!(%refused, "not ready: GitHub does not accept the credentials");
+                    tokio::time::sleep(PROOF_PAUSE).await;
+                }
+            }
+        }
+        ready.store(true, Ordering::Relaxed);
+        loop {
+            match sweep.everything().await {
+                Ok(repositories) => tracing::info!(repositories, "swept"),
+                Err(error) => tracing::warn!(%error, "the sweep could not finish"),
+            }
+            tokio::time::sleep(interval).await;
+        }
+    };
+    tokio::select! {
+        _ = shutdown.wait_for(|stop| *stop) => {}
+        () = healing => {}
+    }
+}

@@ -16,8 +16,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sha2::{Digest, Sha256};
-
 use crate::clock::Clock;
 use crate::domain::facts::{
     Base, Comparison, Fetched, Freshness, Listing, PlatformRule, PolicyFact, PullRequest, Review,
@@ -208,7 +206,7 @@ impl Gather {
         snapshot.statuses = trouble.fact(statuses);
         snapshot.workflows = optional(workflows, &mut trouble);
         let reviews = trouble.fact(reviews);
-        snapshot.reviews = map(reviews, |list| first_sight(list, &mut memory.value, &pull));
+        snapshot.reviews = map(reviews, |list| first_sight(list, &mut memory.value));
         snapshot.comments = optional(comments, &mut trouble);
         snapshot.hold.clone_from(&memory.value.hold);
         snapshot
@@ -501,29 +499,18 @@ fn fill_from_memory(snapshot: &mut Snapshot, memory: &PullMemory) {
 /// Gives each review the head and the text it was first seen with. GitHub moves `commit_id` to a
 /// newer head after an update of the branch, and lets people with write access edit a review.
 ///
-/// A review whose delivery was lost is first seen here; an edit before that sight goes unnoticed.
-fn first_sight(
-    mut list: Listing<Review>,
-    memory: &mut PullMemory,
-    pull: &PullRequest,
-) -> Listing<Review> {
-    for review in &mut list.items {
-        let text = hex::encode(Sha256::digest(review.body.as_bytes()));
-        match memory.reviews.get(&review.id) {
-            Some(seen) => {
-                review.head.clone_from(&seen.head);
-                let first = memory.review_texts.get(&review.id);
-                review.edited = seen.edited || first.is_some_and(|first| *first != text);
-            }
-            None => {
-                // GitHub's own word can only be too new, never too old: it counts when it names an
-                // older head, and when it names today's it is as good as today's sight.
-                review.head = review.head.take().or_else(|| Some(pull.head.clone()));
-            }
-        }
-        memory.review_texts.entry(review.id).or_insert(text);
+/// A review whose delivery was lost is first seen here; what happened to it before goes unnoticed.
+fn first_sight(list: Listing<Review>, memory: &mut PullMemory) -> Listing<Review> {
+    let mut seen = Vec::with_capacity(list.items.len());
+    for review in list.items {
+        let id = review.id;
+        memory.see_review(review);
+        seen.extend(memory.reviews.get(&id).cloned());
     }
-    list
+    Listing {
+        items: seen,
+        complete: list.complete,
+    }
 }
 
 /// What was read replaces what was remembered.

@@ -1,7 +1,16 @@
-//! The `countersign` binary: hands its words to the library.
+//! The `countersign` binary: reads `.env`, hands its words to the library.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // A missing file is the usual case; a malformed one must not be half read.
+    match dotenvy::dotenv() {
+        Ok(_) => {}
+        Err(error) if error.not_found() => {}
+        Err(error) => {
+            eprintln!("countersign: the .env file cannot be read: {error}");
+            return ExitCode::from(2);
+        }
+    }
     countersign::cli::main(std::env::args_os())
 }

@@ -8,7 +8,7 @@ mod demo;
 mod explain;
 mod ledger;
 //mod policy;
-//mod serve;
+mod serve;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -3,12 +3,9 @@
 use clap::Args;
 use secrecy::SecretString;
 
-/// What `serve` was told, not yet understood. Everything is text here, so that all that is wrong can
-/// be told at once; [`Settings::from_args`](super::Settings::from_args) understands it.
-///
-/// An empty variable counts as not set: that is how container tools write "nothing".
+/// What every command needs that talks to GitHub: who we are, and where GitHub is.
 #[derive(Debug, Clone, Default, Args)]
-pub struct ServeArgs {
+pub struct CredentialArgs {
     /// The GitHub App's id (a number)
     #[arg(long, env = "COUNTERSIGN_APP_ID", value_name = "ID")]
     pub app_id: Option<String>,
@@ -23,6 +20,19 @@ pub struct ServeArgs {
     /// A file that holds the App's private key
     #[arg(long, env = "COUNTERSIGN_PRIVATE_KEY_PATH", value_name = "FILE")]
     pub private_key_path: Option<String>,
+    /// Where GitHub's REST API is [default: github.com's]
+    #[arg(long, env = "COUNTERSIGN_GITHUB_API_URL", value_name = "URL")]
+    pub github_api_url: Option<String>,
+}
+
+/// What `serve` was told, not yet understood. Everything is text here, so that all that is wrong can
+/// be told at once; [`Settings::from_args`](super::Settings::from_args) understands it.
+///
+/// An empty variable counts as not set: that is how container tools write "nothing".
+#[derive(Debug, Clone, Default, Args)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    pub credentials: CredentialArgs,
     /// The secret with which GitHub signs deliveries
     #[arg(
         long,
@@ -39,9 +49,6 @@ pub struct ServeArgs {
         value_name = "SECRET"
     )]
     pub webhook_secret_previous: Option<SecretString>,
-    /// Where GitHub's REST API is [default: github.com's]
-    #[arg(long, env = "COUNTERSIGN_GITHUB_API_URL", value_name = "URL")]
-    pub github_api_url: Option<String>,
     /// The address to listen on [default: 127.0.0.1:8137]
     #[arg(long, env = "COUNTERSIGN_LISTEN", value_name = "IP:PORT")]
     pub listen: Option<String>,

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-pub use args::ServeArgs;
+pub use args::{CredentialArgs, ServeArgs};
 
 use crate::domain::model::AppId;
 
@@ -45,18 +45,35 @@ pub enum LogFormat {
     Json,
 }
 
-/// The settings as meant.
+/// Who we are, and where GitHub is.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct Credentials {
     /// The GitHub App's id.
     pub app_id: AppId,
     /// Its private key as it was given (PEM, perhaps with escaped line breaks or in base64); not
     /// empty.
     pub private_key: SecretString,
-    /// What deliveries may be signed with: the present secret, then the previous one if there is one.
-    pub webhook_secrets: Vec<SecretString>,
     /// The root of GitHub's REST API, without a slash at the end.
     pub github_api_url: String,
+}
+
+impl Credentials {
+    /// Understands what a command was told.
+    ///
+    /// # Errors
+    /// Everything that is missing or malformed.
+    pub fn from_args(args: CredentialArgs) -> Result<Self, Vec<Complaint>> {
+        read::only_credentials(args)
+    }
+}
+
+/// The settings as meant.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Who we are, and where GitHub is.
+    pub credentials: Credentials,
+    /// What deliveries may be signed with: the present secret, then the previous one if there is one.
+    pub webhook_secrets: Vec<SecretString>,
     /// Where to listen.
     pub listen: SocketAddr,
     /// The address under which the server is reached, without a slash at the end.

@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    Complaint, DATABASE_URL, GITHUB_API_URL, LISTEN, LOG, LogFormat, SWEEP_INTERVAL, ServeArgs,
+    Complaint, CredentialArgs, Credentials, DATABASE_URL, GITHUB_API_URL, LISTEN, LOG, LogFormat, SWEEP_INTERVAL, ServeArgs,
     Settings,
 };
 use crate::domain::model::AppId;
@@ -30,19 +30,33 @@ impl Complaints {
     }
 }
 
-pub(super) fn settings(args: ServeArgs) -> Result<Settings, Vec<Complaint>> {
+pub(super) fn only_credentials(args: CredentialArgs) -> Result<Credentials, Vec<Complaint>> {
     let mut complaints = Complaints::default();
+    credentials(args, &mut complaints).ok_or(complaints.0)
+}
+
+fn credentials(args: CredentialArgs, complaints: &mut Complaints) -> Option<Credentials> {
     let app_id = complaints.note(app_id(given(args.app_id)));
     let key = private_key(secret(args.private_key), given(args.private_key_path));
     let private_key = complaints.note(key);
-    let webhook_secret = complaints.note(webhook_secret(secret(args.webhook_secret)));
-    let previous = complaints.note(previous_secret(secret(args.webhook_secret_previous)));
     let github_api_url = given(args.github_api_url).unwrap_or_else(|| GITHUB_API_URL.to_owned());
     let github_api_url = complaints.note(url(
         "COUNTERSIGN_GITHUB_API_URL",
         &github_api_url,
         "Leave it out for github.com, or set it to https://HOST/api/v3 for an Enterprise Server.",
     ));
+    Some(Credentials {
+        app_id: app_id?,
+        private_key: private_key?,
+        github_api_url: github_api_url?,
+    })
+}
+
+pub(super) fn settings(args: ServeArgs) -> Result<Settings, Vec<Complaint>> {
+    let mut complaints = Complaints::default();
+    let credentials = credentials(args.credentials, &mut complaints);
+    let webhook_secret = complaints.note(webhook_secret(secret(args.webhook_secret)));
+    let previous = complaints.note(previous_secret(secret(args.webhook_secret_previous)));
     let listen = complaints.note(listen(given(args.listen).as_deref().unwrap_or(LISTEN)));
     let public_url = complaints.note(public_url(given(args.public_url)));
     let database_url = complaints.note(database_url(secret(args.database_url)));
@@ -55,10 +69,8 @@ pub(super) fn settings(args: ServeArgs) -> Result<Settings, Vec<Complaint>> {
     // Each is missing only if there is a complaint about it.
     let read = || {
         Some(Settings {
-            app_id: app_id?,
-            private_key: private_key?,
+            credentials: credentials?,
             webhook_secrets: [webhook_secret, previous?].into_iter().flatten().collect(),
-            github_api_url: github_api_url?,
             listen: listen?,
             public_url: public_url?,
             database_url: database_url?,
@@ -88,7 +100,7 @@ fn secret(text: Option<SecretString>) -> Option<SecretString> {
 fn app_id(text: Option<String>) -> Read<AppId> {
     const SETTING: &str = "COUNTERSIGN_APP_ID";
     const REMEDY: &str = "Set it to the number shown as \"App ID\" on the App's page \
-                          (https://github.com/settings/apps), or run `countersign setup`.";
+                          (https://github.com/settings/apps).";
     let text = text.ok_or_else(|| Complaint::new(SETTING, "is not set.", REMEDY))?;
     text.parse().ok().and_then(AppId::new).ok_or_else(|| {
         let problem = if text.starts_with("Iv") {

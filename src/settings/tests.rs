@@ -16,8 +16,11 @@ struct Cli {
 /// The least that is needed.
 fn least() -> ServeArgs {
     ServeArgs {
-        app_id: Some("123".to_owned()),
-        private_key: Some("-----BEGIN PRIVATE KEY-----".into()),
+        credentials: CredentialArgs {
+            app_id: Some("123".to_owned()),
+            private_key: Some("-----BEGIN PRIVATE KEY-----".into()),
+            ..CredentialArgs::default()
+        },
         webhook_secret: Some("s3cret".into()),
         ..ServeArgs::default()
     }
@@ -38,8 +41,8 @@ fn complaints(args: ServeArgs) -> Vec<&'static str> {
 #[test]
 fn the_least_that_is_needed_leaves_the_documented_defaults() {
     let settings = understood(least());
-    assert_eq!(settings.app_id.get(), 123);
-    assert_eq!(settings.github_api_url, "https://api.github.com");
+    assert_eq!(settings.credentials.app_id.get(), 123);
+    assert_eq!(settings.credentials.github_api_url, "https://api.github.com");
     assert_eq!(settings.listen.to_string(), "127.0.0.1:8137");
     assert_eq!(settings.public_url, None);
     assert_eq!(settings.database_url, "sqlite://countersign.db");
@@ -74,7 +77,7 @@ fn every_flag_is_understood() {
     .unwrap();
     let settings = understood(cli.serve);
     assert_eq!(
-        settings.private_key.expose_secret(),
+        settings.credentials.private_key.expose_secret(),
         "k\\ne\\ny",
         "the key is passed on as it is"
     );
@@ -84,7 +87,7 @@ fn every_flag_is_understood() {
         .map(|it| it.expose_secret())
         .collect();
     assert_eq!(secrets, ["new", "old"]);
-    assert_eq!(settings.github_api_url, "https://ghe.example/api/v3");
+    assert_eq!(settings.credentials.github_api_url, "https://ghe.example/api/v3");
     assert_eq!(settings.listen.to_string(), "[::]:80");
     assert_eq!(settings.public_url.as_deref(), Some("https://sign.example"));
     assert_eq!(settings.database_url, "sqlite:///var/lib/c.db");
@@ -133,7 +136,7 @@ fn everything_that_is_missing_is_told_at_once() {
     3 settings must be mended before the server can start:
 
       COUNTERSIGN_APP_ID (--app-id) is not set.
-        Set it to the number shown as "App ID" on the App's page (https://github.com/settings/apps), or run `countersign setup`.
+        Set it to the number shown as "App ID" on the App's page (https://github.com/settings/apps).
 
       COUNTERSIGN_PRIVATE_KEY (--private-key) is not set, and neither is COUNTERSIGN_PRIVATE_KEY_PATH.
         Set COUNTERSIGN_PRIVATE_KEY_PATH to the .pem file that GitHub offered when the App's private key was made, or COUNTERSIGN_PRIVATE_KEY to its text.
@@ -148,12 +151,14 @@ fn everything_that_is_missing_is_told_at_once() {
 #[test]
 fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
     let complaints = Settings::from_args(ServeArgs {
-        app_id: Some("Iv1.abc".to_owned()),
-        private_key: Some("hunter2".into()),
-        private_key_path: Some("/nowhere/key.pem".to_owned()),
+        credentials: CredentialArgs {
+            app_id: Some("Iv1.abc".to_owned()),
+            private_key: Some("hunter2".into()),
+            private_key_path: Some("/nowhere/key.pem".to_owned()),
+            github_api_url: Some("api.github.com".to_owned()),
+        },
         webhook_secret: Some("hunter2\n".into()),
         webhook_secret_previous: Some(" hunter2".into()),
-        github_api_url: Some("api.github.com".to_owned()),
         listen: Some("localhost".to_owned()),
         public_url: Some("https://ann:hunter2@sign.example".to_owned()),
         database_url: Some("mysql://ann:hunter2@db/x".into()),
@@ -170,7 +175,7 @@ fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
     13 settings must be mended before the server can start:
 
       COUNTERSIGN_APP_ID (--app-id) is the App's client id; its number is needed.
-        Set it to the number shown as "App ID" on the App's page (https://github.com/settings/apps), or run `countersign setup`.
+        Set it to the number shown as "App ID" on the App's page (https://github.com/settings/apps).
 
       COUNTERSIGN_PRIVATE_KEY (--private-key) and COUNTERSIGN_PRIVATE_KEY_PATH are both set.
         Keep one of them.
@@ -233,9 +238,12 @@ fn one_complaint_is_told_in_the_singular() {
 fn an_empty_variable_counts_as_not_set() {
     let empty = || Some(String::new());
     let settings = understood(ServeArgs {
-        private_key_path: empty(),
+        credentials: CredentialArgs {
+            private_key_path: empty(),
+            github_api_url: empty(),
+            ..least().credentials
+        },
         webhook_secret_previous: Some("".into()),
-        github_api_url: empty(),
         listen: empty(),
         public_url: empty(),
         database_url: Some("".into()),
@@ -256,8 +264,11 @@ fn an_empty_variable_counts_as_not_set() {
         "an empty token would open the dashboard to everybody"
     );
     let nothing = ServeArgs {
-        app_id: empty(),
-        private_key: Some("".into()),
+        credentials: CredentialArgs {
+            app_id: empty(),
+            private_key: Some("".into()),
+            ..CredentialArgs::default()
+        },
         webhook_secret: Some("".into()),
         ..ServeArgs::default()
     };
@@ -268,8 +279,11 @@ fn an_empty_variable_counts_as_not_set() {
 fn the_private_key_may_stand_in_a_file() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     let from = |path: &str| ServeArgs {
-        private_key: None,
-        private_key_path: Some(path.to_owned()),
+        credentials: CredentialArgs {
+            private_key: None,
+            private_key_path: Some(path.to_owned()),
+            ..least().credentials
+        },
         ..least()
     };
     let path = file.path().to_str().unwrap().to_owned();
@@ -282,7 +296,7 @@ fn the_private_key_may_stand_in_a_file() {
         .unwrap();
     let settings = understood(from(&path));
     assert_eq!(
-        settings.private_key.expose_secret(),
+        settings.credentials.private_key.expose_secret(),
         "-----BEGIN RSA PRIVATE KEY-----\n"
     );
     assert_eq!(
@@ -348,7 +362,10 @@ fn settings_show_no_secret_when_they_are_printed() {
     let args = ServeArgs {
         webhook_secret: Some("hunter2".into()),
         api_token: Some("hunter2".into()),
-        private_key: Some("hunter2".into()),
+        credentials: CredentialArgs {
+            private_key: Some("hunter2".into()),
+            ..least().credentials
+        },
         ..least()
     };
     assert!(!format!("{args:?}").contains("hunter2"));

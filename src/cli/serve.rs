@@ -1,0 +1,112 @@
+//! `countersign serve`: the server.
+
+use std::sync::Arc;
+
+use secrecy::ExposeSecret;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use super::{Complaint, Ended, Exit, database};
+use crate::app::{App, Parts};
+use crate::clock::Clock;
+use crate::github::auth::AppKey;
+use crate::github::{Client, ClientOptions, Patience};
+use crate::settings::{self, CredentialArgs, Credentials, ServeArgs, Settings};
+use crate::telemetry;
+
+/// Runs the server until it is told to stop.
+pub async fn run(args: ServeArgs) -> Ended {
+    let settings = Settings::from_args(args)
+        .map_err(|complaints| Complaint::new(Exit::Usage, settings::report(&complaints)))?;
+    telemetry::init(&settings.log, settings.log_format)
+        .map_err(|error| Complaint::new(Exit::Usage, error.to_string()))?;
+    let client = Arc::new(client_of(&settings.credentials, Clock::System)?);
+    let store = database::open(&settings.database_url).await?;
+    let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
+        Complaint::new(
+            Exit::Usage,
+            format!(
+                "cannot listen on {}: {error}; choose another address with COUNTERSIGN_LISTEN",
+                settings.listen
+            ),
+        )
+    })?;
+    tracing::info!(
+        listen = %settings.listen,
+        github = settings.credentials.github_api_url,
+        shadow = settings.shadow,
+        "serving"
+    );
+    if settings.api_token.is_none() {
+        tracing::warn!(
+            "COUNTERSIGN_API_TOKEN is not set: whoever reaches this address sees the dashboard"
+        );
+    }
+    let app = App::new(Parts {
+        store,
+        reads: client.clone(),
+        writes: client,
+        clock: Clock::System,
+        own_app: settings.credentials.app_id,
+        webhook_secrets: settings.webhook_secrets,
+        api_token: settings.api_token,
+        sweep_interval: settings.sweep_interval,
+        shadow: settings.shadow,
+    });
+    let (stop, stopped) = watch::channel(false);
+    tokio::spawn(async move {
+        asked_to_stop().await;
+        tracing::info!("stopping: requests and passes in hand are finished first");
+        let _ = stop.send(true);
+    });
+    app.run(listener, stopped).await;
+    Ok(Exit::Done)
+}
+
+/// Ctrl-C, or the signal that service managers send.
+async fn asked_to_stop() {
+    let interrupt = async {
+        // Without signals the server can still be killed; deliveries are durable.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    let terminate = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(_) => std::future::pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminate = std::future::pending::<()>();
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate => {}
+    }
+}
+
+/// A client as the App that a command was told of.
+pub fn client(args: &CredentialArgs) -> Result<Client, Complaint> {
+    let credentials = Credentials::from_args(args.clone())
+        .map_err(|complaints| Complaint::new(Exit::Usage, settings::report(&complaints)))?;
+    client_of(&credentials, Clock::System)
+}
+
+fn client_of(credentials: &Credentials, clock: Clock) -> Result<Client, Complaint> {
+    let key = AppKey::read(credentials.private_key.expose_secret())
+        .map_err(|error| Complaint::new(Exit::Usage, error.to_string()))?;
+    Client::new(ClientOptions {
+        api_url: credentials.github_api_url.clone(),
+        app_id: credentials.app_id,
+        key,
+        clock,
+        patience: Patience::default(),
+    })
+    .map_err(|error| {
+        let text = format!("COUNTERSIGN_GITHUB_API_URL cannot be used: {error}");
+        Complaint::new(Exit::Usage, text)
+    })
+}
