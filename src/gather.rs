@@ -245,7 +245,8 @@ impl Gather {
             freeze: None,
             merge_requested: None,
             refusal: kept.record.refusal.clone(),
-            since: kept.record.since.clone(),
+            head_seen_at: None,
+            since: BTreeMap::new(),
         }
     }
 
@@ -407,6 +408,13 @@ impl Gather {
             snapshot.freeze = self.store.freeze(repo, &pull.base).await?;
             let same_head = |refusal: &crate::domain::facts::Refusal| refusal.head == pull.head;
             snapshot.refusal = snapshot.refusal.filter(same_head);
+            // What was so for another head says nothing about this one.
+            if let Some((head, at)) = &kept.record.head_seen
+                && *head == pull.head
+            {
+                snapshot.head_seen_at = Some(*at);
+                snapshot.since.clone_from(&kept.record.since);
+            }
         }
         if memory.value != kept.pull_memory.value || memory.version != kept.pull_memory.version {
             self.store.remember_pull(repo, kept.number, memory).await?;

@@ -238,6 +238,11 @@ impl Reconcile {
                 Some((gate.gate.clone(), (gate.state.word().to_owned(), since)))
             })
             .collect();
+        if let Some(head) = &verdict.head
+            && record.head_seen.as_ref().is_none_or(|(seen, _)| seen != head)
+        {
+            record.head_seen = Some((head.clone(), now));
+        }
         record.refusal = record
             .refusal
             .take()

@@ -7,7 +7,7 @@ mod database;
 mod demo;
 mod explain;
 mod ledger;
-//mod policy;
+mod policy;
 mod serve;
 
 use std::ffi::OsString;

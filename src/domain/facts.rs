@@ -487,6 +487,15 @@ pub struct Refusal {
     pub at: Timestamp,
 }
 
+impl Refusal {
+    /// Until when the merge is not tried again: seconds after the first refusal (a base that moved is
+    /// GitHub's most usual cause), an hour at most after many equal ones.
+    pub fn until(&self) -> Timestamp {
+        let doubled = 2_i64.saturating_pow(self.times.min(16));
+        self.at + chrono::Duration::seconds(doubled.min(3_600))
+    }
+}
+
 /// Where the facts of a snapshot come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -542,6 +551,8 @@ pub struct Snapshot {
     pub merge_requested: Option<HeadSha>,
     /// The last refusal of a merge, if the head is still the same.
     pub refusal: Option<Refusal>,
-    /// Since when each gate has been in the state it was last seen in.
+    /// When a pass first saw this head; `None` in that very pass.
+    pub head_seen_at: Option<Timestamp>,
+    /// Since when each gate has been in the state it was last seen in, for this head.
     pub since: std::collections::BTreeMap<String, (String, Timestamp)>,
 }

@@ -36,6 +36,135 @@ pub enum Landed {
 
 /// Compares the landed commit with what was cleared.
 pub fn judge(expected: &Expected, landed: &PullCommit) -> Landed {
-    let _ = (expected, landed);
-    unimplemented!("the gates room")
+    match expected.method {
+        Method::Merge => merge(expected, landed),
+        // The head itself is no parent then: only base and tree can be compared.
+        Method::Squash | Method::Rebase => flattened(expected, landed),
+    }
+}
+
+fn merge(expected: &Expected, landed: &PullCommit) -> Landed {
+    let head = expected.head.oid();
+    let [base, merged] = landed.parents.as_slice() else {
+        return Landed::Mismatch(format!(
+            "it has {} parents, and a merge of the base and the head has two",
+            landed.parents.len()
+        ));
+    };
+    if *merged != head {
+        return Landed::Mismatch(format!(
+            "its second parent is {}, and {} was cleared",
+            merged.short(),
+            expected.head.short()
+        ));
+    }
+    if *base != expected.base_tip {
+        return Landed::Consistent(moved(expected, base));
+    }
+    tree(expected, landed)
+}
+
+fn flattened(expected: &Expected, landed: &PullCommit) -> Landed {
+    match (expected.method, landed.parents.as_slice()) {
+        (Method::Squash, [base]) if *base == expected.base_tip => tree(expected, landed),
+        (Method::Squash, [base]) => Landed::Consistent(moved(expected, base)),
+        (Method::Squash, parents) => Landed::Mismatch(format!(
+            "it has {} parents, and a squashed commit has one",
+            parents.len()
+        )),
+        // The last of several commits: its parent is another of them, its tree is the whole.
+        (_, [_]) => tree(expected, landed),
+        (_, parents) => Landed::Mismatch(format!(
+            "it has {} parents, and a rebased commit has one",
+            parents.len()
+        )),
+    }
+}
+
+fn moved(expected: &Expected, base: &Oid) -> String {
+    format!(
+        "the cleared head, onto a base that had moved from {} to {} meanwhile; its tree could not be \
+         foretold",
+        expected.base_tip.short(),
+        base.short()
+    )
+}
+
+fn tree(expected: &Expected, landed: &PullCommit) -> Landed {
+    match &expected.tree {
+        Some(tree) if *tree == landed.tree => Landed::AsJudged,
+        Some(tree) => Landed::Mismatch(format!(
+            "its tree is {}, and the merge of base and head gives {}",
+            landed.tree.short(),
+            tree.short()
+        )),
+        None => Landed::Consistent(
+            "the cleared head onto the cleared base; GitHub had no trial merge to compare its tree with"
+                .into(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn oid(digit: char) -> Oid {
+        Oid::parse(&digit.to_string().repeat(40)).unwrap()
+    }
+
+    fn expected() -> Expected {
+        Expected {
+            head: oid('b').into(),
+            base_tip: oid('a'),
+            tree: Some(oid('c')),
+            method: Method::Merge,
+        }
+    }
+
+    fn landed(parents: &[char], tree: char) -> PullCommit {
+        PullCommit {
+            sha: oid('d'),
+            tree: oid(tree),
+            parents: parents.iter().map(|parent| oid(*parent)).collect(),
+            author: None,
+            committer: None,
+        }
+    }
+
+    #[test]
+    fn a_merge_of_the_cleared_base_and_head_is_as_judged() {
+        assert_eq!(judge(&expected(), &landed(&['a', 'b'], 'c')), Landed::AsJudged);
+    }
+
+    #[test]
+    fn another_head_another_tree_or_a_flattened_merge_is_a_mismatch() {
+        for wrong in [
+            landed(&['a', 'e'], 'c'),
+            landed(&['b', 'a'], 'c'),
+            landed(&['a', 'b'], 'e'),
+            landed(&['b'], 'c'),
+            landed(&[], 'c'),
+            landed(&['a', 'b', 'b'], 'c'),
+        ] {
+            assert!(matches!(judge(&expected(), &wrong), Landed::Mismatch(_)), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_base_that_moved_meanwhile_is_told_and_is_no_mismatch() {
+        let judged = judge(&expected(), &landed(&['e', 'b'], 'e'));
+        assert!(matches!(judged, Landed::Consistent(_)), "{judged:?}");
+    }
+
+    #[test]
+    fn a_squashed_commit_stands_on_the_base_alone_and_has_the_merges_tree() {
+        let squash = Expected {
+            method: Method::Squash,
+            ..expected()
+        };
+        assert_eq!(judge(&squash, &landed(&['a'], 'c')), Landed::AsJudged);
+        assert!(matches!(judge(&squash, &landed(&['a'], 'e')), Landed::Mismatch(_)));
+        assert!(matches!(judge(&squash, &landed(&['a', 'b'], 'c')), Landed::Mismatch(_)));
+    }
 }

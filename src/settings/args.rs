@@ -31,6 +31,7 @@ pub struct CredentialArgs {
 /// An empty variable counts as not set: that is how container tools write "nothing".
 #[derive(Debug, Clone, Default, Args)]
 pub struct ServeArgs {
+    /// Who we are, and where GitHub is
     #[command(flatten)]
     pub credentials: CredentialArgs,
     /// The secret with which GitHub signs deliveries

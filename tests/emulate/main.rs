@@ -46,13 +46,14 @@ merge:
 
 /// The evidence a verifier reports for a head: tests ran, and the one changed line was shown to be
 /// tested.
-fn evidence(head: &str, tree: &str) -> String {
+fn evidence(base: &Value, head: &str, tree: &str) -> String {
     let document = json!({
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{ "name": "acme/shop", "digest": { "gitCommit": head } }],
         "predicateType": "urn:countersign:verification:v1",
         "predicate": {
             "result": "approved",
+            "base": { "ref": "main", "sha": base },
             "context": "exec-1",
             "sandbox": { "executes": true, "writes": true },
             "tests": [{ "command": "cargo test", "executed": 3, "passed": 3, "failed": 0,
@@ -142,7 +143,7 @@ async fn a_pull_request_is_countersigned_and_merged_on_an_emulated_github() {
     // The agent reviews itself: evidence from nobody the policy names.
     let commit = alice(Method::GET, &format!("/git/commits/{head}"), None).await;
     let tree = commit["tree"]["sha"].as_str().unwrap().to_owned();
-    let review = json!({ "event": "COMMENT", "body": evidence(&head, &tree) });
+    let review = json!({ "event": "COMMENT", "body": evidence(&main, &head, &tree) });
     agent(Method::POST, "/pulls/1/reviews", Some(review.clone())).await;
     // The second verifier reviews with the same words: now they count.
     peer.call(Method::POST, "/pulls/1/reviews", "tok_codex", Some(review)).await;

@@ -1,18 +1,196 @@
-//! Finding the reports in a snapshot.
+//! Finding the reports in a snapshot, and the principal behind each.
+//!
+//! Identity is what GitHub says of the carrier: the App of a check run, the account of a review or
+//! comment. What a document says about its author is data like the rest of it.
 
-use super::Report;
-use crate::domain::facts::Snapshot;
-use crate::domain::policy::Policy;
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+use super::{Carrier, Content, FENCE, Fault, Place, Report, parse};
+use crate::domain::facts::{CheckRun, Comment, Review, ReviewState, RunStatus, Snapshot};
+use crate::domain::model::{Actor, ActorKind, AppRef, VerifierName};
+use crate::domain::policy::{Identity, Policy};
 
 /// Every report in the snapshot's check runs, reviews and comments, oldest first, each with the
-/// verifier of the policy that brought it, if it is one.
+/// verifier of the policy that brought it, if it is one. Our own outputs are never reports.
 pub fn reports(policy: &Policy, snapshot: &Snapshot) -> Vec<Report> {
-    let _ = (policy, snapshot);
-    unimplemented!("the evidence room")
+    let mut reports = Vec::new();
+    for run in snapshot.runs.known().map_or(&[][..], |list| &list.items) {
+        let ours = run.app.as_ref().is_some_and(|app| app.id == snapshot.own_app);
+        if !ours && snapshot.pull.known().is_some_and(|pull| pull.head == run.head) {
+            reports.extend(of_run(policy, run));
+        }
+    }
+    for review in snapshot.reviews.known().map_or(&[][..], |list| &list.items) {
+        reports.extend(of_review(policy, review));
+    }
+    for comment in snapshot.comments.known().map_or(&[][..], |list| &list.items) {
+        let ours = comment.app.as_ref().is_some_and(|app| app.id == snapshot.own_app);
+        if !ours {
+            reports.extend(of_comment(policy, comment));
+        }
+    }
+    // Times are GitHub's; of two with one time the later id is the later report.
+    reports.sort_by_key(|report| (report.at, report.place));
+    reports
 }
 
-/// The text of the fenced `countersign` blocks of a Markdown text, in order.
+fn of_run(policy: &Policy, run: &CheckRun) -> Option<Report> {
+    if matches!(run.status, RunStatus::Unfinished(_)) {
+        return None;
+    }
+    let content = content_of(run.output_text.as_deref()?)?;
+    let carrier = run.app.clone().map_or(Carrier::Nobody, Carrier::App);
+    Some(Report {
+        place: Place::CheckRun(run.id),
+        verifier: verifier_of(policy, &carrier),
+        carrier,
+        at: run.completed_at,
+        content,
+        url: run.url.clone(),
+    })
+}
+
+fn of_review(policy: &Policy, review: &Review) -> Option<Report> {
+    let mut content = content_of(&review.body)?;
+    if review.edited {
+        content = Content::Void("the review was edited after it was submitted".into());
+    }
+    if review.state == ReviewState::Dismissed {
+        content = Content::Void("the review was dismissed".into());
+    }
+    let carrier = carrier_of(review.author.clone(), None);
+    Some(Report {
+        place: Place::Review(review.id),
+        verifier: verifier_of(policy, &carrier),
+        carrier,
+        at: review.submitted_at,
+        content,
+        url: review.url.clone(),
+    })
+}
+
+fn of_comment(policy: &Policy, comment: &Comment) -> Option<Report> {
+    let content = if comment.edited {
+        Content::Void("the comment was edited after it was written".into())
+    } else {
+        content_of(&comment.body)?
+    };
+    let carrier = carrier_of(comment.author.clone(), comment.app.clone());
+    Some(Report {
+        place: Place::Comment(comment.id),
+        verifier: verifier_of(policy, &carrier),
+        carrier,
+        at: Some(comment.created_at),
+        content,
+        url: comment.url.clone(),
+    })
+}
+
+fn carrier_of(author: Option<Actor>, app: Option<AppRef>) -> Carrier {
+    author.map_or(Carrier::Nobody, |actor| Carrier::Actor { actor, app })
+}
+
+/// What a text reports; `None` when it holds no document at all.
+fn content_of(text: &str) -> Option<Content> {
+    let mut blocks = blocks(text).into_iter();
+    let block = blocks.next()?;
+    if blocks.next().is_some() {
+        let message = "it stands beside another one: which of them counts cannot be known";
+        return Some(Content::Faulty(vec![Fault {
+            path: String::new(),
+            message: message.into(),
+        }]));
+    }
+    Some(match parse::document(&block) {
+        Ok(statement) => Content::Valid(Box::new(statement)),
+        Err(faults) => Content::Faulty(faults),
+    })
+}
+
+/// The verifier that a carrier is. Workflows and keys never report by these ways: a workflow's check
+/// runs all look alike (any workflow can make one of any name), a key signs nothing here.
+fn verifier_of(policy: &Policy, carrier: &Carrier) -> Option<VerifierName> {
+    let mut verifiers = policy.verifiers.values();
+    let found = verifiers.find(|verifier| is(&verifier.identity, carrier))?;
+    Some(found.name.clone())
+}
+
+fn is(identity: &Identity, carrier: &Carrier) -> bool {
+    match (identity, carrier) {
+        (Identity::AppSlug(slug), Carrier::App(app)) => app.slug.eq_ignore_ascii_case(slug),
+        (Identity::AppId(id), Carrier::App(app)) => app.id == *id,
+        (Identity::AppSlug(slug), Carrier::Actor { actor, .. }) => {
+            actor.kind == ActorKind::Bot && is_bot_of(actor, slug)
+        }
+        // An App that acts for a person is that person: only its own bot user is the App itself.
+        (Identity::AppId(id), Carrier::Actor { actor, app }) => {
+            actor.kind == ActorKind::Bot
+                && app.as_ref().is_some_and(|app| app.id == *id && is_bot_of(actor, &app.slug))
+        }
+        (Identity::User(login), Carrier::Actor { actor, .. }) => {
+            actor.kind == ActorKind::User && actor.login == *login
+        }
+        (Identity::User(_), Carrier::App(_))
+        | (Identity::Workflow(_) | Identity::Key(_), _)
+        | (_, Carrier::Nobody) => false,
+    }
+}
+
+fn is_bot_of(actor: &Actor, slug: &str) -> bool {
+    let login = actor.login.as_str();
+    login
+        .strip_suffix("[bot]")
+        .is_some_and(|name| name.eq_ignore_ascii_case(slug))
+}
+
+/// The text of the fenced `countersign` blocks of a Markdown text, in order. Only blocks at the top
+/// level count: a report that somebody quotes, or sets into a list, is not theirs.
 pub fn blocks(markdown: &str) -> Vec<String> {
-    let _ = markdown;
-    unimplemented!("the evidence room")
+    let mut blocks = Vec::new();
+    let mut depth = 0_usize;
+    let mut block: Option<String> = None;
+    for event in Parser::new_ext(markdown, Options::empty()) {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if depth == 0 => {
+                let ours = info.split_whitespace().next() == Some(FENCE);
+                block = ours.then(String::new);
+                depth += 1;
+            }
+            Event::Start(_) => depth += 1,
+            Event::End(end) => {
+                depth = depth.saturating_sub(1);
+                if end == TagEnd::CodeBlock {
+                    blocks.extend(block.take());
+                }
+            }
+            Event::Text(text) => {
+                if let Some(block) = &mut block {
+                    block.push_str(&text);
+                }
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_at_the_top_counts_and_a_quoted_or_listed_one_does_not() {
+        let text = "Hello\r\n\r\n```countersign\r\n{}\r\n```\r\n";
+        assert_eq!(blocks(text).len(), 1);
+        assert_eq!(blocks("> ```countersign\n> {}\n> ```\n"), Vec::<String>::new());
+        assert_eq!(blocks("- x\n\n  ```countersign\n  {}\n  ```\n"), Vec::<String>::new());
+        assert_eq!(blocks("```json\n{}\n```\n"), Vec::<String>::new());
+        assert_eq!(blocks("~~~~ countersign extra\n{}\n~~~~\n"), ["{}\n"]);
+    }
+
+    #[test]
+    fn two_documents_in_one_text_are_neither() {
+        let text = "```countersign\n{}\n```\n\n```countersign\n{}\n```\n";
+        assert!(matches!(content_of(text), Some(Content::Faulty(_))));
+    }
 }

@@ -2,13 +2,44 @@
 //!
 //! A gate judges one requirement over the facts, says why in a sentence, and says whose move it is.
 //! It is total: whatever the facts, it answers. It never asks anybody anything; a missing fact is
-//! "undetermined".
+//! "undetermined", an empty list is "not yet", and only a positive record satisfies.
 
+pub mod approvals;
+pub mod certification;
+pub mod checks;
+pub mod exercised;
+pub mod form;
+pub mod hunks;
+pub mod mutation_check;
+pub mod platform_rules;
+pub mod principals;
+pub mod second_verifier;
 pub mod standing;
+pub mod verification;
 
+#[cfg(test)]
+mod tests;
+
+use super::evidence::Report;
+use super::evidence::collect;
 use super::facts::{PullRequest, Snapshot};
 use super::policy::{Agents, Policy};
-use super::verdict::GateResult;
+use super::verdict::{GateResult, Move};
+use verification::Verification;
+
+/// What gates judge over: the facts, and what was derived from them once.
+pub struct Case<'a> {
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The facts.
+    pub snapshot: &'a Snapshot,
+    /// The pull request, which was read.
+    pub pull: &'a PullRequest,
+    /// Whether it counts as an agent's.
+    pub by_agent: bool,
+    /// Every report, oldest first, and whether it may count.
+    pub verifications: Vec<Verification<'a>>,
+}
 
 /// Whether a pull request counts as an agent's.
 pub fn is_agents(agents: &Agents, pull: &PullRequest) -> bool {
@@ -25,6 +56,61 @@ pub fn is_agents(agents: &Agents, pull: &PullRequest) -> bool {
 
 /// Judges every gate: the standing ones first, then those the policy declares.
 pub fn judge_all(policy: &Policy, snapshot: &Snapshot) -> Vec<GateResult> {
-    let _ = (policy, snapshot);
-    unimplemented!("the gates room")
+    let reports = collect::reports(policy, snapshot);
+    judge(policy, snapshot, &reports)
+}
+
+/// Judges every gate over reports that were found before.
+fn judge(policy: &Policy, snapshot: &Snapshot, reports: &[Report]) -> Vec<GateResult> {
+    let pull = match snapshot.pull.require() {
+        Ok(pull) => pull,
+        Err(why) => {
+            let reason = format!("The pull request could not be read: {why}.");
+            return vec![GateResult::undetermined("open", Move::Countersign, reason)];
+        }
+    };
+    let case = Case {
+        policy,
+        snapshot,
+        pull,
+        by_agent: is_agents(&policy.agents, pull),
+        verifications: verification::all(policy, snapshot, pull, reports),
+    };
+    let mut gates = standing::judge(&case);
+    let declared = &policy.gates;
+    gates.extend(declared.checks.as_ref().map(|g| checks::judge(&case, g)));
+    let certification = declared.certification.as_ref();
+    gates.extend(certification.map(|by| certification::judge(&case, by)));
+    let second = declared.second_verifier.as_ref();
+    gates.extend(second.map(|g| second_verifier::judge(&case, g)));
+    let mutation = declared.mutation_check.as_ref();
+    gates.extend(mutation.map(|g| mutation_check::judge(&case, g)));
+    if !declared.exercised.is_empty() {
+        gates.push(exercised::judge(&case, &declared.exercised));
+    }
+    let approvals = declared.approvals.as_ref();
+    gates.extend(approvals.map(|g| approvals::judge(&case, g)));
+    let description = declared.description.as_ref();
+    gates.extend(description.map(|g| form::description(&case, g)));
+    gates.extend(declared.max_changed_lines.map(|most| form::size(&case, most)));
+    gates
+}
+
+/// The state of a whole that is made of parts: any failed part fails it, any missing fact leaves it
+/// undetermined, any open part keeps it waiting. `None` when every part passes.
+fn worst(parts: &[GateResult]) -> Option<&GateResult> {
+    ["failed", "undetermined", "waiting"].iter().find_map(|word| {
+        parts
+            .iter()
+            .find(|part| part.state.word() == *word)
+    })
+}
+
+/// A result that is as open as its worst part, and says the same.
+fn as_open_as(gate: &str, part: &GateResult, reason: String) -> GateResult {
+    let mut result = part.clone();
+    result.gate = gate.to_owned();
+    result.reason = reason;
+    result.details = Vec::new();
+    result
 }

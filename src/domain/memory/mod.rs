@@ -171,7 +171,9 @@ pub struct PullRecord {
     pub concluded: Option<Concluded>,
     /// Whether the ledger was told that it is held.
     pub held: bool,
-    /// Since when each gate has been in its state.
+    /// The head that was seen last, and when it was seen first.
+    pub head_seen: Option<(HeadSha, Timestamp)>,
+    /// Since when each gate has been in its state, for that head.
     pub since: BTreeMap<String, (String, Timestamp)>,
     /// The last refusal of a merge.
     pub refusal: Option<Refusal>,

@@ -1,14 +1,25 @@
 //! The policy of a repository, as meant.
 //!
-//! `written` is the file as a person types it (strings, shorthands, unknown keys refused);
-//! [`Policy`] is what it means, with every name resolved, every duration a duration and every glob
-//! compiled. [`read`](read::read) goes from one to the other or tells everything that is wrong at
-//! once. Nothing falls back to a laxer default: a file that does not validate gives no policy.
+//! [`Policy`] is what a file means, with every name resolved, every duration a duration and every
+//! glob compiled. [`read`](read::read) gives it, or everything that is wrong with the file at once.
+//! Nothing falls back to a laxer default: a file that does not validate gives no policy.
+//!
+//! The way from the text to the meaning has four steps, a file each: `tree` (YAML with places),
+//! `shape` (is each key known and each value well written? the keys are one table, `keys`, which the
+//! JSON Schema is made from as well), `decode` and `gates` (what it means, and whether the parts fit
+//! together).
 
+mod decode;
+mod gates;
 pub mod globs;
+mod keys;
+mod nearest;
+mod problems;
 pub mod read;
+mod scalars;
 pub mod schema;
-mod written;
+mod shape;
+mod tree;
 
 use std::collections::BTreeMap;
 
@@ -72,7 +83,7 @@ pub enum Identity {
     User(Login),
     /// A workflow of this repository, by path; it reports by OIDC token.
     Workflow(String),
-    /// An ed25519 public key; it reports by signed envelope.
+    /// An ed25519 public key, as 64 lower-case hex digits; it reports by signed envelope.
     Key(String),
 }
 

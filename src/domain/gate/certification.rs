@@ -1,0 +1,109 @@
+//! The author side's own verification: one of the named verifiers approved exactly this head.
+
+use super::Case;
+use super::verification::{Verification, ask, move_of};
+use crate::domain::evidence::{Finding, InconclusiveReason, Outcome, Severity, Statement};
+use crate::domain::model::VerifierName;
+use crate::domain::policy::Verifier;
+use crate::domain::verdict::{GateResult, Move, Proof};
+
+/// The report that certifies this head: the newest approval of a named verifier.
+pub fn certificate<'c, 'a>(
+    case: &'c Case<'a>,
+    by: &[VerifierName],
+) -> Option<(&'c Verification<'a>, &'a Verifier, &'a Statement)> {
+    let mut newest_first = case.verifications.iter().rev();
+    newest_first.find_map(|verification| {
+        let (verifier, statement) = verification.counting()?;
+        let approves = statement.result == Outcome::Approved && blocking(statement).is_none();
+        (by.contains(&verifier.name) && approves).then_some((verification, verifier, statement))
+    })
+}
+
+/// Judges the gate.
+pub fn judge(case: &Case<'_>, by: &[VerifierName]) -> GateResult {
+    const GATE: &str = "certification";
+    let details: Vec<_> = case
+        .verifications
+        .iter()
+        .filter_map(Verification::disclosure)
+        .collect();
+    let mut inconclusive = None;
+    for verification in case.verifications.iter().rev() {
+        let Some((verifier, statement)) = verification.counting() else {
+            continue;
+        };
+        if !by.contains(&verifier.name) {
+            continue;
+        }
+        match conclusion(statement) {
+            Conclusion::Rejected(why) => {
+                let reason = format!("{} rejected this head: {why}", verifier.name);
+                return GateResult::failed(GATE, Move::Author, reason)
+                    .next("push a fix for what it found")
+                    .details(details);
+            }
+            Conclusion::Approved => {
+                let reason = format!("{} certified this head.", verifier.name);
+                let proof = Proof::one(verification.basis("certification"));
+                return GateResult::satisfied(GATE, proof, reason).details(details);
+            }
+            Conclusion::Inconclusive(why) => {
+                inconclusive.get_or_insert_with(|| format!(" {} could not say: {why}.", verifier.name));
+            }
+        }
+    }
+    let names: Vec<_> = by.iter().map(ToString::to_string).collect();
+    let head = case.pull.head.short();
+    let reason = format!(
+        "No certification of {head} yet.{}",
+        inconclusive.unwrap_or_default()
+    );
+    GateResult::waiting(GATE, move_of(&names), reason)
+        .next(ask(&names, head))
+        .details(details)
+}
+
+/// What a report comes to.
+pub enum Conclusion {
+    /// Approved, and nothing blocking was found.
+    Approved,
+    /// Rejected, or something blocking was found.
+    Rejected(String),
+    /// Neither; why.
+    Inconclusive(&'static str),
+}
+
+/// What a report comes to. An approval with a blocking finding is a rejection.
+pub fn conclusion(statement: &Statement) -> Conclusion {
+    let finding = blocking(statement).map(described);
+    match (statement.result, finding) {
+        (Outcome::Rejected, finding) => {
+            Conclusion::Rejected(finding.unwrap_or_else(|| "it names no finding.".into()))
+        }
+        (Outcome::Approved, Some(finding)) => Conclusion::Rejected(finding),
+        (Outcome::Approved, None) => Conclusion::Approved,
+        (Outcome::Inconclusive, _) => Conclusion::Inconclusive(match statement.reason {
+            Some(InconclusiveReason::Capacity) => "it had no capacity",
+            Some(InconclusiveReason::Quota) => "its quota is used up",
+            Some(InconclusiveReason::Timeout) => "it ran out of time",
+            Some(InconclusiveReason::ReadOnly) => "it could only read",
+            Some(InconclusiveReason::Conflict) => "the branch conflicts",
+            Some(InconclusiveReason::Other) | None => "it does not say why",
+        }),
+    }
+}
+
+fn blocking(statement: &Statement) -> Option<&Finding> {
+    let mut findings = statement.findings.iter();
+    findings.find(|finding| finding.severity == Severity::Blocking)
+}
+
+fn described(finding: &Finding) -> String {
+    let place = match (&finding.path, finding.line) {
+        (Some(path), Some(line)) => format!("{path}:{line}: "),
+        (Some(path), None) => format!("{path}: "),
+        _ => String::new(),
+    };
+    format!("{place}{}", finding.message)
+}

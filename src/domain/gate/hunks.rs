@@ -1,0 +1,86 @@
+//! Which changed lines are critical: the runs of changed lines in files that the policy names.
+//!
+//! A file counts under its old path too, or a rename would take it out of sight. A removed file is one
+//! hunk: all of it. Runs in which only blanks changed ask for nothing. A file whose changed lines
+//! GitHub does not show (binary, too large) is a gap, never "nothing changed".
+
+use crate::domain::evidence::Mutant;
+use crate::domain::facts::{ChangeKind, ChangedHunk, Comparison, FileChange};
+use crate::domain::policy::MutationCheck;
+
+/// One run of critical changed lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hunk<'a> {
+    /// The file.
+    pub file: &'a FileChange,
+    /// The lines.
+    pub lines: &'a ChangedHunk,
+}
+
+impl Hunk<'_> {
+    /// The place, for people: `src/start.rs:40` or `src/start.rs:40-43`.
+    pub fn place(&self) -> String {
+        let path = &self.file.path;
+        let (first, last) = self.range();
+        match self.file.kind {
+            ChangeKind::Removed => format!("{path} (removed)"),
+            _ if first == last => format!("{path}:{first}"),
+            _ => format!("{path}:{first}-{last}"),
+        }
+    }
+
+    /// First and last line in the head's version. A pure removal stands for the lines around the gap.
+    fn range(&self) -> (u64, u64) {
+        let lines = self.lines;
+        if lines.new_lines > 0 {
+            (lines.new_start, lines.new_start + lines.new_lines - 1)
+        } else {
+            (lines.new_start.max(1), lines.new_start + 1)
+        }
+    }
+
+    /// Whether a mutant lies in it. A removed file has no lines left: any mutant that names it does.
+    pub fn holds(&self, mutant: &Mutant) -> bool {
+        if mutant.path != self.file.path {
+            return false;
+        }
+        if self.file.kind == ChangeKind::Removed {
+            return true;
+        }
+        let (first, last) = self.range();
+        mutant.start_line <= last && first <= mutant.end_line
+    }
+}
+
+/// The critical hunks of a comparison.
+///
+/// # Errors
+/// Which file's changed lines are not known, and why.
+pub fn critical<'a>(
+    comparison: &'a Comparison,
+    gate: &MutationCheck,
+) -> Result<Vec<Hunk<'a>>, String> {
+    let mut hunks = Vec::new();
+    let files = comparison.files.items.iter();
+    for file in files.filter(|file| is_critical(file, gate)) {
+        let Some(lines) = &file.hunks else {
+            return Err(format!(
+                "GitHub does not show which lines of `{}` changed (it is binary, or the change is too large)",
+                file.path
+            ));
+        };
+        let lines = lines.iter().filter(|lines| !only_blanks(lines));
+        hunks.extend(lines.map(|lines| Hunk { file, lines }));
+    }
+    Ok(hunks)
+}
+
+fn is_critical(file: &FileChange, gate: &MutationCheck) -> bool {
+    let critical = |path: &str| gate.critical.matches(path) && !gate.except.matches(path);
+    critical(&file.path) || file.old_path.as_deref().is_some_and(critical)
+}
+
+fn only_blanks(lines: &ChangedHunk) -> bool {
+    let mut all = lines.added.iter().chain(&lines.removed);
+    all.all(|line| line.trim().is_empty())
+}

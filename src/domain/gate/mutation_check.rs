@@ -1,0 +1,279 @@
+//! Proof that the critical changed lines are tested: for every critical hunk a mutant that lies in it
+//! was killed by a failing test, and none survived.
+//!
+//! A report's mutants prove something only if its unmutated run passed and ran tests, and if the tree
+//! was restored to exactly the head's. A kill is a named test that failed: time-outs, mutants that did
+//! not build, and mutants that were left out prove nothing. Nothing here is a ratio: a slow machine
+//! that lets more mutants time out must not look better.
+//!
+//! A verifier that rejected the head for another reason still ran its mutants: they count.
+
+use super::Case;
+use super::hunks::{self, Hunk};
+use super::verification::{Verification, ask, move_of};
+use crate::domain::evidence::{Mutant, MutantStatus, Mutation, Outcome};
+use crate::domain::facts::Comparison;
+use crate::domain::policy::{MutationCheck, MutationDemand, Timeouts};
+use crate::domain::verdict::{Basis, GateResult, Move, Proof};
+
+const GATE: &str = "mutation_check";
+
+/// Judges the gate.
+pub fn judge(case: &Case<'_>, gate: &MutationCheck) -> GateResult {
+    let comparison = match whole_diff(case) {
+        Ok(comparison) => comparison,
+        Err(why) => {
+            let reason = format!("Which critical lines changed is not known: {why}.");
+            return GateResult::undetermined(GATE, Move::Countersign, reason);
+        }
+    };
+    let hunks = match hunks::critical(comparison, gate) {
+        Ok(hunks) if hunks.is_empty() => {
+            let reason = "No line of a critical file changed.";
+            return GateResult::skipped(GATE, reason);
+        }
+        Ok(hunks) => hunks,
+        Err(why) => {
+            let reason = format!("{why}, so whether they are tested cannot be shown.");
+            return GateResult::undetermined(GATE, Move::Author, reason)
+                .next("split the change, or keep that file out of it");
+        }
+    };
+    let mut disclosures = Vec::new();
+    let proofs = proofs(case, gate, comparison, &mut disclosures);
+    let mut details: Vec<_> = hunks
+        .iter()
+        .map(|hunk| one_hunk(case, gate, *hunk, &proofs))
+        .collect();
+    let result = combined(case, gate, &hunks, &details, &proofs);
+    details.append(&mut disclosures);
+    result.details(details)
+}
+
+/// The pull request's diff, if all of it is known.
+fn whole_diff<'a>(case: &Case<'a>) -> Result<&'a Comparison, String> {
+    let comparison = case.snapshot.comparison.require().map_err(str::to_owned)?;
+    let listed = comparison.files.items.len() as u64;
+    if !comparison.files.complete {
+        return Err(format!("the list of changed files is cut after {listed}"));
+    }
+    match case.pull.changed_files {
+        Some(counted) if counted > listed => Err(format!(
+            "GitHub counts {counted} changed files and lists {listed}"
+        )),
+        _ => Ok(comparison),
+    }
+}
+
+/// A report whose mutants prove something.
+struct Evidence<'c, 'a> {
+    verification: &'c Verification<'a>,
+    mutation: &'a Mutation,
+}
+
+/// The newest report with mutants of every verifier that may give them.
+fn proofs<'c, 'a>(
+    case: &'c Case<'a>,
+    gate: &MutationCheck,
+    comparison: &Comparison,
+    disclosures: &mut Vec<GateResult>,
+) -> Vec<Evidence<'c, 'a>> {
+    let mut seen = Vec::new();
+    let mut proofs = Vec::new();
+    for verification in case.verifications.iter().rev() {
+        let Some((verifier, statement)) = verification.counting() else {
+            disclosures.extend(verification.disclosure());
+            continue;
+        };
+        let Some(mutation) = &statement.mutation else {
+            continue;
+        };
+        if seen.contains(&&verifier.name) {
+            continue;
+        }
+        seen.push(&verifier.name);
+        let allowed = gate.by.is_empty() || gate.by.contains(&verifier.name);
+        let sound = if !allowed {
+            Err("the policy does not take mutation evidence from it".to_owned())
+        } else if statement.result == Outcome::Inconclusive {
+            Err("it was inconclusive".to_owned())
+        } else {
+            sound(mutation, comparison)
+        };
+        match sound {
+            Ok(()) => proofs.push(Evidence {
+                verification,
+                mutation,
+            }),
+            Err(why) => {
+                let reason = format!("Its mutants prove nothing: {why}.");
+                disclosures.push(GateResult::skipped(verifier.name.to_string(), reason));
+            }
+        }
+    }
+    proofs
+}
+
+fn sound(mutation: &Mutation, comparison: &Comparison) -> Result<(), String> {
+    let baseline = &mutation.baseline;
+    if baseline.exit_code != 0 {
+        return Err(format!("the unmutated run failed (exit code {})", baseline.exit_code));
+    }
+    if baseline.executed == 0 {
+        return Err("the unmutated run executed no test".into());
+    }
+    match comparison.head_tree() {
+        None => Err("the head's tree is not known to compare with".into()),
+        Some(tree) if *tree != mutation.restored_tree => Err(format!(
+            "the tree it restored is {}, and the head's is {}",
+            mutation.restored_tree.short(),
+            tree.short()
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Whether a mutant was killed: by a named test, or by the clock where the policy says so.
+fn killed(gate: &MutationCheck, mutant: &Mutant) -> bool {
+    match mutant.status {
+        MutantStatus::Killed => !mutant.killed_by.is_empty(),
+        MutantStatus::Timeout => gate.timeouts == Timeouts::Killed,
+        MutantStatus::Survived | MutantStatus::Unviable | MutantStatus::Skipped => false,
+    }
+}
+
+fn one_hunk(
+    case: &Case<'_>,
+    gate: &MutationCheck,
+    hunk: Hunk<'_>,
+    proofs: &[Evidence<'_, '_>],
+) -> GateResult {
+    let place = hunk.place();
+    let inside = |evidence: &&Evidence<'_, '_>| -> Vec<Mutant> {
+        let mutants = evidence.mutation.mutants.iter();
+        mutants.filter(|mutant| hunk.holds(mutant)).cloned().collect()
+    };
+    let mut records = Vec::new();
+    let mut others: Vec<&'static str> = Vec::new();
+    for evidence in proofs {
+        for mutant in inside(&evidence) {
+            if mutant.status == MutantStatus::Survived {
+                let reason = format!(
+                    "`{}` ({}) survived at {place}: no test failed when it was broken.",
+                    mutant.id, mutant.kind
+                );
+                return GateResult::failed(&place, Move::Author, reason)
+                    .next(format!("push a test that fails when {place} is broken, or take the line out"));
+            }
+            if killed(gate, &mutant) {
+                let by = mutant.killed_by.first().map_or("the time-out", String::as_str);
+                let what = format!("`{}` killed by `{by}`, reported", mutant.id);
+                records.push(evidence.verification.basis(&what));
+            } else {
+                others.push(unproven(mutant.status));
+            }
+        }
+    }
+    match Proof::new(records) {
+        Some(proof) => GateResult::satisfied(&place, proof, format!("{place} is tested.")),
+        None => {
+            let tried = if others.is_empty() {
+                "no mutant was tried there".to_owned()
+            } else {
+                others.sort_unstable();
+                others.dedup();
+                format!("the mutants tried there {}", others.join(", "))
+            };
+            let names = may_report(case, gate);
+            let reason = format!("Whether {place} is tested is not shown: {tried}.");
+            GateResult::waiting(&place, move_of(&names), reason)
+                .next(ask(&names, case.pull.head.short()))
+        }
+    }
+}
+
+fn unproven(status: MutantStatus) -> &'static str {
+    match status {
+        MutantStatus::Killed => "were killed by no named test",
+        MutantStatus::Timeout => "ran out of time",
+        MutantStatus::Unviable => "did not build",
+        MutantStatus::Skipped => "were skipped",
+        MutantStatus::Survived => "survived",
+    }
+}
+
+fn combined(
+    case: &Case<'_>,
+    gate: &MutationCheck,
+    hunks: &[Hunk<'_>],
+    details: &[GateResult],
+    proofs: &[Evidence<'_, '_>],
+) -> GateResult {
+    if let Some(survivor) = super::worst(details).filter(|worst| worst.state.word() == "failed") {
+        return super::as_open_as(GATE, survivor, survivor.reason.clone());
+    }
+    let needed = match gate.require {
+        MutationDemand::EveryHunk => None,
+        MutationDemand::KilledAtLeast(count) => Some(u64::from(count)),
+    };
+    let kills = kills(gate, hunks, proofs);
+    if let Some(needed) = needed {
+        let there = kills.len() as u64;
+        let reason = format!("{there} of {needed} mutants in critical lines were killed, none survived.");
+        return match Proof::new(kills).filter(|_| there >= needed) {
+            Some(proof) => GateResult::satisfied(GATE, proof, reason),
+            None => {
+                let names = may_report(case, gate);
+                GateResult::waiting(GATE, move_of(&names), reason)
+                    .next(ask(&names, case.pull.head.short()))
+            }
+        };
+    }
+    let open: Vec<_> = details.iter().filter(|d| !d.state.passes()).collect();
+    match (open.first(), Proof::new(kills)) {
+        (None, Some(proof)) => {
+            let reason = match hunks.len() {
+                1 => "The one critical change is shown to be tested.".to_owned(),
+                count => format!("All {count} critical changes are shown to be tested."),
+            };
+            GateResult::satisfied(GATE, proof, reason)
+        }
+        (Some(first), _) => {
+            let reason = match (open.len(), hunks.len()) {
+                (1, 1) => first.reason.clone(),
+                (open, all) => format!("{open} of {all} critical changes are not shown to be tested; {}", lower(&first.reason)),
+            };
+            super::as_open_as(GATE, first, reason)
+        }
+        (None, None) => GateResult::waiting(GATE, Move::Countersign, "No kill is on record."),
+    }
+}
+
+fn lower(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    let first = chars.next().map(|c| c.to_lowercase().to_string());
+    first.unwrap_or_default() + chars.as_str()
+}
+
+/// Every kill in a critical hunk, once.
+fn kills(gate: &MutationCheck, hunks: &[Hunk<'_>], proofs: &[Evidence<'_, '_>]) -> Vec<Basis> {
+    let mut kills = Vec::new();
+    for evidence in proofs {
+        for mutant in &evidence.mutation.mutants {
+            if killed(gate, mutant) && hunks.iter().any(|hunk| hunk.holds(mutant)) {
+                let what = format!("`{}` killed, reported", mutant.id);
+                kills.push(evidence.verification.basis(&what));
+            }
+        }
+    }
+    kills
+}
+
+/// The verifiers whose mutants would count.
+fn may_report(case: &Case<'_>, gate: &MutationCheck) -> Vec<String> {
+    let verifiers = case.policy.verifiers.values();
+    verifiers
+        .filter(|verifier| gate.by.is_empty() || gate.by.contains(&verifier.name))
+        .map(|verifier| verifier.name.to_string())
+        .collect()
+}

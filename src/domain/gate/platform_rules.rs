@@ -1,0 +1,153 @@
+//! What GitHub itself demands on the base branch: a merge that it would refuse is told in advance, by
+//! the name of the rule.
+//!
+//! Rulesets and classic protection count together. Our own check is left out: it is set just before
+//! the merge, and must never wait for itself. Rules that only GitHub can judge (signatures,
+//! deployments, code scanning, code owners) are named and left to GitHub's answer.
+
+use super::approvals::standing_reviews;
+use super::checks::{self, Source};
+use super::{Case, as_open_as, worst};
+use crate::domain::facts::{PlatformRule, ReviewState};
+use crate::domain::policy::Method;
+use crate::domain::verdict::{Basis, GateResult, Move, Proof};
+
+/// The name under which we publish.
+const OWN_CHECK: &str = "countersign";
+
+/// Judges the gate.
+pub fn judge(case: &Case<'_>) -> GateResult {
+    let base = &case.pull.base;
+    let rules = match case.snapshot.rules.require() {
+        Ok(rules) => rules,
+        Err(why) => {
+            let reason = format!("GitHub's rules on `{base}` could not be read: {why}.");
+            return GateResult::undetermined("platform_rules", Move::Countersign, reason);
+        }
+    };
+    let details: Vec<_> = rules.iter().filter_map(|rule| one(case, rule)).collect();
+    if let Some(open) = worst(&details) {
+        let reason = format!("GitHub would refuse the merge: {}", open.reason);
+        return as_open_as("platform_rules", open, reason).details(details);
+    }
+    let what = match rules.len() {
+        0 => format!("GitHub lists no rule on `{base}`"),
+        count => format!("{count} rules of GitHub on `{base}`"),
+    };
+    let proof = Proof::one(Basis::new(what, None));
+    let reason = "No rule of GitHub is known to stand in the way.";
+    GateResult::satisfied("platform_rules", proof, reason).details(details)
+}
+
+fn one(case: &Case<'_>, rule: &PlatformRule) -> Option<GateResult> {
+    match rule {
+        PlatformRule::RequiredCheck { context, .. } if is_ours(context) => None,
+        PlatformRule::RequiredCheck { context, app, strict } => {
+            let app = app.map(|app| app.to_string());
+            let source = Source {
+                name: context,
+                app: app.as_deref(),
+                workflow: None,
+            };
+            let check = checks::judge_one(case, &source, checks::Passing::AsGitHub);
+            let behind = *strict
+                && case
+                    .snapshot
+                    .comparison
+                    .known()
+                    .is_some_and(|comparison| !comparison.up_to_date());
+            if behind && check.state.passes() {
+                let base = &case.pull.base;
+                let reason = format!("`{context}` must have run on a head that contains `{base}`.");
+                return Some(
+                    GateResult::failed(context, Move::Author, reason)
+                        .next(format!("update the branch with `{base}`")),
+                );
+            }
+            Some(check)
+        }
+        PlatformRule::Reviews { .. } => Some(reviews(case, rule)),
+        PlatformRule::MergeQueue => Some(refused(
+            "merge_queue",
+            "the branch is merged by GitHub's merge queue only, which this version does not feed.",
+            "take the merge queue rule off the branch, or merge by the queue yourself",
+        )),
+        PlatformRule::LinearHistory if case.policy.merge.method == Method::Merge => Some(refused(
+            "required_linear_history",
+            "the branch takes no merge commits, and the policy merges with one.",
+            "set merge.method to squash or rebase, or take the rule off the branch",
+        )),
+        PlatformRule::UpdatesRestricted => Some(refused(
+            "update",
+            "nobody without a bypass may update the branch.",
+            "take the rule off the branch; a bypass is never used",
+        )),
+        PlatformRule::LinearHistory => None,
+        PlatformRule::SignedCommits => Some(left_to_github("required_signatures")),
+        PlatformRule::Other(kind) => Some(left_to_github(kind)),
+    }
+}
+
+fn is_ours(context: &str) -> bool {
+    context == OWN_CHECK
+}
+
+fn refused(rule: &str, reason: &str, next: &str) -> GateResult {
+    GateResult::failed(rule, Move::Owner, reason).next(next)
+}
+
+fn left_to_github(rule: &str) -> GateResult {
+    let reason = format!("The rule `{rule}` is GitHub's to judge; it is not foretold.");
+    GateResult::skipped(rule, reason)
+}
+
+fn reviews(case: &Case<'_>, rule: &PlatformRule) -> GateResult {
+    const NAME: &str = "pull_request";
+    let PlatformRule::Reviews {
+        approvals,
+        methods,
+        ..
+    } = rule
+    else {
+        return left_to_github(NAME);
+    };
+    let method = match case.policy.merge.method {
+        Method::Merge => "merge",
+        Method::Squash => "squash",
+        Method::Rebase => "rebase",
+    };
+    if !methods.is_empty() && !methods.iter().any(|allowed| allowed == method) {
+        let reason = format!(
+            "the branch is merged by {} only, and the policy merges by {method}.",
+            methods.join(" or ")
+        );
+        return refused(NAME, &reason, "set merge.method to a method that the rule allows");
+    }
+    let standing = match standing_reviews(case) {
+        Ok(standing) => standing,
+        Err(why) => {
+            let reason = format!("the reviews could not be read: {why}.");
+            return GateResult::undetermined(NAME, Move::Countersign, reason);
+        }
+    };
+    if let Some(against) = standing
+        .iter()
+        .find(|review| review.state == ReviewState::ChangesRequested)
+    {
+        let who = against.author.as_ref().map_or("somebody", |a| a.login.as_str());
+        let reason = format!("{who} requested changes.");
+        return GateResult::waiting(NAME, Move::Author, reason);
+    }
+    let approving: Vec<_> = standing
+        .iter()
+        .filter(|review| review.state == ReviewState::Approved)
+        .collect();
+    if (approving.len() as u64) < *approvals {
+        let reason = format!("{} of {approvals} approvals that GitHub requires are there.", approving.len());
+        return GateResult::waiting(NAME, Move::Maintainer, reason);
+    }
+    match Proof::new(approving.iter().map(|review| Basis::new("an approval", review.url.clone())).collect()) {
+        Some(proof) => GateResult::satisfied(NAME, proof, "The approvals that GitHub requires are there."),
+        None => GateResult::skipped(NAME, "The rule requires no approval."),
+    }
+}

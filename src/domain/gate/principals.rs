@@ -1,0 +1,188 @@
+//! Who stands on the author's side, and how different a verifier is from it.
+//!
+//! The author's side is everybody who put something into the head: who opened the pull request, and
+//! who wrote or committed each of its commits. Who is one of them is never its verifier, whatever the
+//! names say. Beyond that, difference is a declared relation: the policy says of which vendor and model
+//! the agents and the verifiers are; what a report says of itself is not asked.
+//!
+//! A person on the author's side is of the vendor "human": any model differs from it by vendor.
+//! What the policy leaves unsaid cannot be shown to differ.
+//!
+//! Left out: who pushed the commits and who gave commands; GitHub does not list them with the head.
+
+use std::collections::BTreeSet;
+
+use super::Case;
+use crate::domain::evidence::Carrier;
+use crate::domain::model::{Actor, ActorId, ActorKind};
+use crate::domain::policy::{Identity, Independence, Verifier};
+
+/// GitHub's own account, which commits what is merged or edited on its pages: nobody's principal.
+const WEB_FLOW: u64 = 19_864_447;
+
+/// The author's side.
+pub struct AuthorSide {
+    ids: BTreeSet<ActorId>,
+    logins: BTreeSet<String>,
+    /// Why not everybody is known.
+    gap: Option<String>,
+}
+
+impl AuthorSide {
+    /// Everybody who put something into the head.
+    pub fn of(case: &Case<'_>) -> Self {
+        let mut side = Self {
+            ids: BTreeSet::new(),
+            logins: BTreeSet::new(),
+            gap: None,
+        };
+        side.add(case.pull.author.as_ref(), "the author's account is deleted");
+        match case.snapshot.comparison.require() {
+            Err(why) => side.gap = Some(format!("the commits could not be read: {why}")),
+            Ok(comparison) => {
+                for commit in &comparison.commits.items {
+                    let unknown = format!("{} has an author without an account", commit.sha.short());
+                    side.add(commit.author.as_ref(), &unknown);
+                    let unknown = format!("{} has a committer without an account", commit.sha.short());
+                    side.add(commit.committer.as_ref(), &unknown);
+                }
+                if !comparison.commits.complete {
+                    side.gap = Some("the list of commits is not whole".into());
+                }
+            }
+        }
+        side
+    }
+
+    fn add(&mut self, actor: Option<&Actor>, unknown: &str) {
+        match actor {
+            None => {
+                self.gap.get_or_insert_with(|| unknown.to_owned());
+            }
+            Some(actor) if actor.id.get() == WEB_FLOW => {}
+            Some(actor) => {
+                self.ids.insert(actor.id);
+                self.logins.insert(actor.login.as_str().to_ascii_lowercase());
+            }
+        }
+    }
+
+    /// Whether this account is surely not on the author's side.
+    ///
+    /// # Errors
+    /// Why it is, or may be.
+    pub fn excludes(&self, actor: &Actor) -> Result<(), String> {
+        if self.ids.contains(&actor.id) {
+            return Err(format!("{} wrote some of it", actor.login));
+        }
+        match (&self.gap, actor.kind) {
+            // A bot's account is never the unknown one: an App's commits carry its account.
+            (Some(_), ActorKind::Bot) | (None, _) => Ok(()),
+            (Some(gap), _) => Err(format!("{gap}, which may be {}", actor.login)),
+        }
+    }
+
+    /// Whether whoever brought a report is surely not on the author's side.
+    ///
+    /// # Errors
+    /// Why it is, or may be.
+    pub fn excludes_carrier(&self, carrier: &Carrier) -> Result<(), String> {
+        match carrier {
+            Carrier::Nobody => Err("nobody can be named as its author".into()),
+            Carrier::Actor { actor, .. } => self.excludes(actor),
+            Carrier::App(app) => {
+                let bot = format!("{}[bot]", app.slug.to_ascii_lowercase());
+                if self.logins.contains(&bot) {
+                    Err(format!("{bot} wrote some of it"))
+                } else {
+                    Ok(())
+                }
+            }
+        }
+    }
+}
+
+/// What something was made by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Maker<'a> {
+    /// The vendor of the model; `human` for people.
+    pub vendor: Option<&'a str>,
+    /// The model.
+    pub model: Option<&'a str>,
+}
+
+const HUMAN: &str = "human";
+
+impl<'a> Maker<'a> {
+    /// What writes the pull request.
+    pub fn author(case: &'a Case<'_>) -> Self {
+        if case.by_agent {
+            let agents = &case.policy.agents;
+            Self {
+                vendor: agents.vendor.as_deref(),
+                model: agents.model.as_deref(),
+            }
+        } else {
+            Self {
+                vendor: Some(HUMAN),
+                model: None,
+            }
+        }
+    }
+
+    /// What a verifier is.
+    pub fn verifier(verifier: &'a Verifier) -> Self {
+        Self {
+            vendor: verifier.vendor.as_deref(),
+            model: verifier.model.as_deref(),
+        }
+    }
+}
+
+/// Whether a verifier is a person. An account of a person that runs a model has the model's vendor.
+pub fn is_human(verifier: &Verifier) -> bool {
+    let by_vendor = verifier
+        .vendor
+        .as_deref()
+        .is_none_or(|vendor| vendor.eq_ignore_ascii_case(HUMAN));
+    matches!(verifier.identity, Identity::User(_)) && by_vendor && verifier.model.is_none()
+}
+
+/// How different a verifier surely is from another maker.
+pub fn difference(verifier: &Verifier, other: Maker<'_>) -> Independence {
+    if is_human(verifier) {
+        return Independence::Human;
+    }
+    let one = Maker::verifier(verifier);
+    let differ = |a: Option<&str>, b: Option<&str>| match (a, b) {
+        (Some(a), Some(b)) => !a.eq_ignore_ascii_case(b),
+        _ => false,
+    };
+    if differ(one.vendor, other.vendor) {
+        Independence::Vendor
+    } else if differ(one.model, other.model) {
+        Independence::Model
+    } else {
+        Independence::Context
+    }
+}
+
+/// A maker in words.
+pub fn described(maker: Maker<'_>) -> String {
+    match (maker.vendor, maker.model) {
+        (Some(vendor), Some(model)) => format!("{vendor} {model}"),
+        (Some(vendor), None) => vendor.to_owned(),
+        (None, Some(model)) => model.to_owned(),
+        (None, None) => "unnamed in the policy".to_owned(),
+    }
+}
+
+/// An independence in words, as a demand.
+pub fn demand(independence: Independence) -> &'static str {
+    match independence {
+        Independence::Context => "another context",
+        Independence::Model => "another model",
+        Independence::Vendor => "another vendor",
+        Independence::Human => "a person",
+    }
+}

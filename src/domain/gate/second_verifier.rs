@@ -1,0 +1,257 @@
+//! The countersignature: so many independent verifiers approved exactly this head, having run tests.
+//!
+//! Independence has two halves. The principal must be neither on the author's side nor the certifier.
+//! And what verifies must differ from what wrote and from what certified by at least as much as the
+//! policy demands. A rejection by any verifier of the policy blocks, independent or not: who has found
+//! a bug need not be independent to be right.
+//!
+//! With a fallback, less difference is enough once this head has waited so long; that is said wherever
+//! the gate is shown.
+
+use chrono::Duration;
+
+use super::certification::{self, Conclusion, conclusion};
+use super::principals::{AuthorSide, Maker, demand, described, difference};
+use super::verification::{Verification, ask, move_of};
+use super::Case;
+use crate::domain::evidence::Statement;
+use crate::domain::policy::{Independence, SecondVerifier, Verifier};
+use crate::domain::verdict::{GateResult, Move, Proof};
+
+const GATE: &str = "second_verifier";
+
+/// Judges the gate.
+pub fn judge(case: &Case<'_>, gate: &SecondVerifier) -> GateResult {
+    let demanded = Demand::of(case, gate);
+    let side = AuthorSide::of(case);
+    let mut details = Vec::new();
+    let mut approvals: Vec<(&Verification<'_>, String)> = Vec::new();
+    let mut rejection = None;
+    for verification in latest_conclusive(case) {
+        let Some((verifier, statement)) = verification.counting() else {
+            details.extend(verification.disclosure());
+            continue;
+        };
+        let name = verifier.name.to_string();
+        match conclusion(statement) {
+            Conclusion::Rejected(why) => {
+                let reason = format!("{name} rejected this head: {why}");
+                details.push(GateResult::failed(&name, Move::Author, &reason));
+                rejection = Some(reason);
+            }
+            Conclusion::Inconclusive(why) => {
+                let reason = format!("Could not say: {why}.");
+                details.push(GateResult::waiting(&name, move_of(std::slice::from_ref(&name)), reason));
+            }
+            Conclusion::Approved => {
+                match counts(case, gate, &demanded, &side, verification, verifier, statement) {
+                    Ok(how) => approvals.push((verification, how)),
+                    Err(why) => {
+                        let reason = format!("Its approval does not count: {why}.");
+                        details.push(GateResult::skipped(&name, reason));
+                    }
+                }
+            }
+        }
+    }
+    for (verification, how) in &approvals {
+        let proof = Proof::one(verification.basis("countersignature"));
+        details.insert(0, GateResult::satisfied(verification.who(), proof, how.clone()));
+    }
+    if let Some(reason) = rejection {
+        return GateResult::failed(GATE, Move::Author, reason)
+            .next("push a fix for what it found")
+            .details(details);
+    }
+    verdict(case, gate, &demanded, &approvals).details(details)
+}
+
+fn verdict(
+    case: &Case<'_>,
+    gate: &SecondVerifier,
+    demanded: &Demand,
+    approvals: &[(&Verification<'_>, String)],
+) -> GateResult {
+    let head = case.pull.head.short();
+    let records = approvals
+        .iter()
+        .map(|(verification, _)| verification.basis("countersignature"));
+    let proof = Proof::new(records.collect());
+    let there = approvals.len() as u64;
+    match proof.filter(|_| there >= u64::from(gate.count.max(1))) {
+        Some(proof) => {
+            let names: Vec<_> = approvals.iter().map(|(v, _)| v.who()).collect();
+            let reason = format!(
+                "{} countersigned {head}.{}",
+                names.join(" and "),
+                demanded.said()
+            );
+            GateResult::satisfied(GATE, proof, reason)
+        }
+        None => {
+            let names = could_report(case, demanded.independence);
+            let still = match gate.count {
+                0 | 1 => format!("No independent verifier has countersigned {head} yet."),
+                count => format!("{there} of {count} independent verifiers countersigned {head}."),
+            };
+            let of = demand(demanded.independence);
+            let reason = format!("{still} It takes {of} than the author side's.{}", demanded.said());
+            let reason = reason.replace("a person than the author side's", "a person");
+            GateResult::waiting(GATE, move_of(&names), reason).next(ask(&names, head))
+        }
+    }
+}
+
+/// What is demanded now.
+struct Demand {
+    independence: Independence,
+    fallen_back: bool,
+}
+
+impl Demand {
+    fn of(case: &Case<'_>, gate: &SecondVerifier) -> Self {
+        let waited = case.snapshot.head_seen_at.map(|seen| case.snapshot.now - seen);
+        let fallback = gate.fallback.as_ref().filter(|fallback| {
+            waited.is_some_and(|waited| waited >= fallback.after)
+                && fallback.independence < gate.independence
+        });
+        Self {
+            independence: fallback.map_or(gate.independence, |fallback| fallback.independence),
+            fallen_back: fallback.is_some(),
+        }
+    }
+
+    fn said(&self) -> String {
+        if self.fallen_back {
+            let of = demand(self.independence);
+            format!(" The policy's fallback is in use: {of} is enough by now.")
+        } else {
+            String::new()
+        }
+    }
+}
+
+/// The newest conclusive report of each verifier (the newest one where none is), and every report
+/// that does not count, oldest first.
+fn latest_conclusive<'c, 'a>(case: &'c Case<'a>) -> Vec<&'c Verification<'a>> {
+    let conclusive = |verification: &Verification<'_>| {
+        let counting = verification.counting();
+        counting.is_some_and(|(_, s)| !matches!(conclusion(s), Conclusion::Inconclusive(_)))
+    };
+    let all = &case.verifications;
+    let replaced = |index: usize| {
+        let Some((verifier, _)) = all[index].counting() else {
+            return false;
+        };
+        let of_the_same = |other: &Verification<'_>| {
+            other
+                .counting()
+                .is_some_and(|(v, _)| v.name == verifier.name)
+        };
+        let later_conclusive = all[index + 1..]
+            .iter()
+            .any(|other| of_the_same(other) && conclusive(other));
+        let any_conclusive = all.iter().any(|other| of_the_same(other) && conclusive(other));
+        let later_any = all[index + 1..].iter().any(of_the_same);
+        if conclusive(&all[index]) {
+            later_conclusive
+        } else {
+            any_conclusive || later_any
+        }
+    };
+    (0..all.len())
+        .filter(|index| !replaced(*index))
+        .map(|index| &all[index])
+        .collect()
+}
+
+/// Whether an approval is an independent verification; the sentence says how, or why not.
+fn counts(
+    case: &Case<'_>,
+    gate: &SecondVerifier,
+    demanded: &Demand,
+    side: &AuthorSide,
+    verification: &Verification<'_>,
+    verifier: &Verifier,
+    statement: &Statement,
+) -> Result<String, String> {
+    if gate.tests_executed {
+        executed_tests(statement)?;
+    }
+    if let Some(most) = gate.max_age {
+        in_time(case, verification, most)?;
+    }
+    side.excludes_carrier(&verification.report.carrier)?;
+    let author = Maker::author(case);
+    let mut achieved = difference(verifier, author);
+    let mut nearest = format!("the author side is {}", described(author));
+    let certified = case.policy.gates.certification.as_ref();
+    if let Some((_, certifier, certificate)) =
+        certified.and_then(|by| certification::certificate(case, by))
+    {
+        if certifier.name == verifier.name {
+            return Err("it is the certifier itself".into());
+        }
+        if certificate.context == statement.context {
+            return Err("it comes from the certifier's own context".into());
+        }
+        let from_certifier = difference(verifier, Maker::verifier(certifier));
+        if from_certifier < achieved {
+            achieved = from_certifier;
+            nearest = format!("the certifier is {}", described(Maker::verifier(certifier)));
+        }
+    }
+    let own = described(Maker::verifier(verifier));
+    if achieved < demanded.independence {
+        let needed = demand(demanded.independence);
+        return Err(format!(
+            "it is not independent: {needed} is needed, it is {own} and {nearest}"
+        ));
+    }
+    Ok(format!("Approved by {own}; {nearest}."))
+}
+
+/// A read-only review is no verification, and neither is a run in which nothing ran.
+fn executed_tests(statement: &Statement) -> Result<(), String> {
+    if statement.sandbox.is_some_and(|sandbox| !sandbox.executes) {
+        return Err("it could not execute anything, so no tests ran".into());
+    }
+    let ran = statement.tests.iter().any(|run| run.executed > 0);
+    if !ran {
+        return Err("no tests ran".into());
+    }
+    let bad = statement
+        .tests
+        .iter()
+        .find(|run| run.failed > 0 || run.exit_code != 0);
+    match bad {
+        Some(run) => Err(format!(
+            "its tests did not pass (`{}`: {} failed, exit code {})",
+            run.command, run.failed, run.exit_code
+        )),
+        None => Ok(()),
+    }
+}
+
+fn in_time(case: &Case<'_>, verification: &Verification<'_>, most: Duration) -> Result<(), String> {
+    match verification.report.at {
+        None => Err("nobody says when it was made".into()),
+        Some(at) if case.snapshot.now - at > most => {
+            let hours = (case.snapshot.now - at).num_hours();
+            Err(format!("it is {hours} h old, and {} h are allowed", most.num_hours()))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// The verifiers whose approval could count here.
+fn could_report(case: &Case<'_>, needed: Independence) -> Vec<String> {
+    let author = Maker::author(case);
+    let certifiers = case.policy.gates.certification.as_deref().unwrap_or_default();
+    let verifiers = case.policy.verifiers.values();
+    verifiers
+        .filter(|verifier| difference(verifier, author) >= needed)
+        .filter(|verifier| certifiers.len() != 1 || certifiers[0] != verifier.name)
+        .map(|verifier| verifier.name.to_string())
+        .collect()
+}

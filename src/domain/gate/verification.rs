@@ -1,0 +1,150 @@
+//! Which reports may speak for this head, and why the others may not.
+//!
+//! A report counts when a verifier of the policy brought it, it is whole, nobody changed it since, and
+//! it is about this repository, exactly this head, and the base that the pull request has now. Of two
+//! reports of one verifier and context the later counts. Whether a report that counts is *enough* is
+//! each gate's own question.
+
+use crate::domain::evidence::{Carrier, Content, Fault, Report, Statement};
+use crate::domain::facts::{PullRequest, Snapshot};
+use crate::domain::policy::{Policy, Verifier};
+use crate::domain::verdict::{Basis, GateResult, Move};
+
+/// A report, judged.
+pub struct Verification<'a> {
+    /// The report.
+    pub report: &'a Report,
+    /// The verifier that brought it.
+    pub verifier: Option<&'a Verifier>,
+    /// What it says, if it may speak; else why not.
+    pub says: Result<&'a Statement, String>,
+}
+
+impl<'a> Verification<'a> {
+    /// Verifier and statement of a report that counts.
+    pub fn counting(&self) -> Option<(&'a Verifier, &'a Statement)> {
+        Some((self.verifier?, self.says.as_ref().ok().copied()?))
+    }
+
+    /// Who brought it, in words.
+    pub fn who(&self) -> String {
+        match (&self.verifier, &self.report.carrier) {
+            (Some(verifier), _) => verifier.name.to_string(),
+            (None, Carrier::App(app)) => format!("the App {}", app.slug),
+            (None, Carrier::Actor { actor, .. }) => actor.login.to_string(),
+            (None, Carrier::Nobody) => "somebody without a name".to_owned(),
+        }
+    }
+
+    /// The record for a proof.
+    pub fn basis(&self, what: &str) -> Basis {
+        Basis::new(format!("{what} by {}", self.who()), self.report.url.clone())
+    }
+
+    /// Why it does not count, as a detail; `None` when it does.
+    pub fn disclosure(&self) -> Option<GateResult> {
+        let why = self.says.as_ref().err()?;
+        Some(GateResult::skipped(self.who(), format!("Does not count: {why}.")))
+    }
+}
+
+/// Judges every report.
+pub fn all<'a>(
+    policy: &'a Policy,
+    snapshot: &Snapshot,
+    pull: &PullRequest,
+    reports: &'a [Report],
+) -> Vec<Verification<'a>> {
+    let mut judged: Vec<_> = reports
+        .iter()
+        .map(|report| {
+            let verifier = report.verifier.as_ref();
+            let verifier = verifier.and_then(|name| policy.verifiers.get(name));
+            Verification {
+                report,
+                verifier,
+                says: speaks(report, verifier.is_some(), snapshot, pull),
+            }
+        })
+        .collect();
+    supersede(&mut judged);
+    judged
+}
+
+fn speaks<'a>(
+    report: &'a Report,
+    known: bool,
+    snapshot: &Snapshot,
+    pull: &PullRequest,
+) -> Result<&'a Statement, String> {
+    if !known {
+        return Err("no verifier of the policy brought it".into());
+    }
+    let statement = match &report.content {
+        Content::Valid(statement) => statement,
+        Content::Void(why) => return Err(format!("{why}; what it said is void")),
+        Content::Faulty(faults) => return Err(unreadable(faults)),
+    };
+    if statement.head != pull.head {
+        return Err(format!(
+            "it is about {}, which is not the head",
+            statement.head.short()
+        ));
+    }
+    let name = snapshot.repo.name.to_string();
+    if !statement.subject_name.eq_ignore_ascii_case(&name) {
+        return Err(format!("it is about another repository than {name}"));
+    }
+    match &statement.base {
+        None => Err("it does not name the base it was made against".into()),
+        Some(base) if base.name != pull.base => Err(format!(
+            "it was made against `{}`, and the base is `{}` now",
+            base.name, pull.base
+        )),
+        Some(_) => Ok(statement),
+    }
+}
+
+fn unreadable(faults: &[Fault]) -> String {
+    let first = faults.first().map_or_else(String::new, |fault| {
+        let path = match fault.path.as_str() {
+            "" => "the document",
+            path => path,
+        };
+        format!(": {path} {}", fault.message)
+    });
+    format!("its document has {} faults{first}", faults.len())
+}
+
+/// Of two reports of one verifier and context, the earlier speaks no more. Reports come oldest first.
+fn supersede(judged: &mut [Verification<'_>]) {
+    let mut seen: Vec<(String, String)> = Vec::new();
+    for verification in judged.iter_mut().rev() {
+        let Some((verifier, statement)) = verification.counting() else {
+            continue;
+        };
+        let run = (verifier.name.to_string(), statement.context.clone());
+        if seen.contains(&run) {
+            verification.says = Err("a later report of the same run replaces it".into());
+        } else {
+            seen.push(run);
+        }
+    }
+}
+
+/// The next step that asks a verifier of the policy for a report.
+pub fn ask(names: &[String], head: &str) -> String {
+    match names {
+        [] => "name a verifier in the policy".to_owned(),
+        names => format!("ask {} for a verification of {head}", names.join(" or ")),
+    }
+}
+
+/// Whose move it is when verifiers must report.
+pub fn move_of(names: &[String]) -> Move {
+    if names.is_empty() {
+        Move::Owner
+    } else {
+        Move::Verifier(names.to_vec())
+    }
+}

@@ -1,0 +1,87 @@
+//! Collecting everything that is wrong with a policy, each with its place.
+
+use super::Problem;
+use super::tree::Place;
+
+/// How many problems are told of one file: more would not be read, and a hostile file could hold
+/// as many as it has bytes.
+const MOST: usize = 50;
+
+/// The longest line that is shown whole, in characters.
+const LONGEST_EXCERPT: usize = 200;
+
+/// The problems found so far.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    found: Vec<(Place, String, Option<String>)>,
+    left_out: usize,
+}
+
+impl Problems {
+    /// Notes one problem.
+    pub fn add(&mut self, place: Place, message: impl Into<String>, hint: Option<String>) {
+        if self.found.len() < MOST {
+            self.found.push((place, message.into(), hint));
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// What was found, in the order of the file, with the lines of the text.
+    pub fn told(mut self, text: &str) -> Vec<Problem> {
+        self.found.sort_by_key(|(place, ..)| *place);
+        let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
+        let mut told: Vec<Problem> = self
+            .found
+            .into_iter()
+            .map(|(place, message, hint)| Problem {
+                line: place.line,
+                column: place.column,
+                message,
+                hint,
+                excerpt: excerpt(&lines, place),
+            })
+            .collect();
+        if self.left_out > 0 {
+            told.push(Problem {
+                line: 0,
+                column: 0,
+                message: format!("{} more problems are not shown", self.left_out),
+                hint: Some("mend these first".to_owned()),
+                excerpt: None,
+            });
+        }
+        told
+    }
+}
+
+fn excerpt(lines: &[&str], place: Place) -> Option<String> {
+    let index = usize::try_from(place.line).ok()?.checked_sub(1)?;
+    let line = lines.get(index)?;
+    Some(line.chars().take(LONGEST_EXCERPT).collect())
+}
+
+/// A text of the file between back-ticks, shortened, so that no file can flood a message.
+pub(super) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut shown: String = text
+        .chars()
+        .take(LONGEST)
+        .map(|c| {
+            if c.is_control() || c == '`' {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push('\u{2026}');
+    }
+    format!("`{shown}`")
+}

@@ -1,1 +1,0 @@
-//! The policy file as a person types it.
