@@ -88,13 +88,7 @@ impl App {
         };
         let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone());
         let gather = Gather::new(store.clone(), reads.clone(), clock.clone(), own_app);
-        let execute = Execute::new(
-            store.clone(),
-            reads.clone(),
-            writes,
-            clock.clone(),
-            own_app,
-        );
+        let execute = Execute::new(store.clone(), reads.clone(), writes, clock.clone(), own_app);
         let reconcile = Reconcile::new(
             store.clone(),
             clock.clone(),

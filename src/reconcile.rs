@@ -239,7 +239,10 @@ impl Reconcile {
             })
             .collect();
         if let Some(head) = &verdict.head
-            && record.head_seen.as_ref().is_none_or(|(seen, _)| seen != head)
+            && record
+                .head_seen
+                .as_ref()
+                .is_none_or(|(seen, _)| seen != head)
         {
             record.head_seen = Some((head.clone(), now));
         }

@@ -161,7 +161,11 @@ impl Worker {
                 () = tokio::time::sleep(rest), if !full => {}
             }
         }
-        let drained = async { while let Some(done) = running.join_next().await { report(done) } };
+        let drained = async {
+            while let Some(done) = running.join_next().await {
+                report(done)
+            }
+        };
         if tokio::time::timeout(DRAIN, drained).await.is_err() {
             tracing::warn!("passes were cut off by the shutdown; they will be made again");
         }

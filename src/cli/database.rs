@@ -61,7 +61,10 @@ mod tests {
     #[test]
     fn an_sqlite_address_names_its_file() {
         assert_eq!(file_of("sqlite://a.db"), Some(Path::new("a.db")));
-        assert_eq!(file_of("sqlite:///var/a.db?mode=ro"), Some(Path::new("/var/a.db")));
+        assert_eq!(
+            file_of("sqlite:///var/a.db?mode=ro"),
+            Some(Path::new("/var/a.db"))
+        );
         assert_eq!(file_of("sqlite::memory:"), None);
     }
 }

@@ -4,4 +4,6 @@ use super::{Ended, Exit};
 #[derive(Debug, clap::Args)]
 pub struct DemoArgs {}
 /// stub
-pub async fn run(_: DemoArgs) -> Ended { Ok(Exit::Done) }
+pub async fn run(_: DemoArgs) -> Ended {
+    Ok(Exit::Done)
+}

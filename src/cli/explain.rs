@@ -73,11 +73,15 @@ pub async fn run(args: ExplainArgs) -> Ended {
     };
     let store = database::open(url).await?;
     let repo = reads.repository(&args.target.repo).await.map_err(remote)?;
-    let internal = |error: crate::store::StoreError| Complaint::new(Exit::Internal, error.to_string());
+    let internal =
+        |error: crate::store::StoreError| Complaint::new(Exit::Internal, error.to_string());
     let sweep = Sweep::new(store.clone(), reads.clone(), Clock::System);
     sweep.remember(&repo).await.map_err(internal)?;
     let gather = Gather::new(store as Arc<dyn Store>, reads, Clock::System, own.id);
-    let kept = gather.kept(repo.id, args.target.number).await.map_err(internal)?;
+    let kept = gather
+        .kept(repo.id, args.target.number)
+        .await
+        .map_err(internal)?;
     let kept = kept.ok_or_else(|| Complaint::new(Exit::Internal, "the repository was not kept"))?;
     let gathered = match &other_policy {
         None => gather.confirmed(&kept).await,
@@ -109,7 +113,10 @@ fn reachable(snapshot: &Snapshot) -> Result<(), Complaint> {
         Ok(_) => Ok(()),
         Err(why) => Err(Complaint::new(
             Exit::Remote,
-            format!("{}#{} cannot be read: {why}", snapshot.repo.name, snapshot.number),
+            format!(
+                "{}#{} cannot be read: {why}",
+                snapshot.repo.name, snapshot.number
+            ),
         )),
     }
 }
@@ -140,8 +147,18 @@ mod tests {
         let target = parse_target("acme/shop#12").unwrap();
         assert_eq!(target.repo.to_string(), "acme/shop");
         assert_eq!(target.number.get(), 12);
-        for wrong in ["acme/shop", "acme#12", "acme/shop#", "acme/shop#0", "acme/shop#x"] {
-            assert!(parse_target(wrong).unwrap_err().contains("OWNER/REPO#NUMBER"));
+        for wrong in [
+            "acme/shop",
+            "acme#12",
+            "acme/shop#",
+            "acme/shop#0",
+            "acme/shop#x",
+        ] {
+            assert!(
+                parse_target(wrong)
+                    .unwrap_err()
+                    .contains("OWNER/REPO#NUMBER")
+            );
         }
     }
 }

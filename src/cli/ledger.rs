@@ -80,15 +80,17 @@ fn verify_file(file: &std::path::Path) -> Ended {
         Box::new(BufReader::new(std::io::stdin()))
     } else {
         let opened = std::fs::File::open(file).map_err(|error| {
-            Complaint::new(Exit::Usage, format!("{} cannot be read: {error}", file.display()))
+            Complaint::new(
+                Exit::Usage,
+                format!("{} cannot be read: {error}", file.display()),
+            )
         })?;
         Box::new(BufReader::new(opened))
     };
     let mut verifier = Verifier::default();
     for (index, line) in reader.lines().enumerate() {
-        let line = line.map_err(|error| {
-            Complaint::new(Exit::Usage, format!("line {}: {error}", index + 1))
-        })?;
+        let line = line
+            .map_err(|error| Complaint::new(Exit::Usage, format!("line {}: {error}", index + 1)))?;
         if line.trim().is_empty() {
             continue;
         }
@@ -128,7 +130,10 @@ async fn for_each(
     let mut after = 0;
     loop {
         let entries = store.ledger(None, after, PAGE).await.map_err(|error| {
-            Complaint::new(Exit::Internal, format!("the ledger cannot be read: {error}"))
+            Complaint::new(
+                Exit::Internal,
+                format!("the ledger cannot be read: {error}"),
+            )
         })?;
         let Some(last) = entries.last() else {
             return Ok(());

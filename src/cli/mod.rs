@@ -68,7 +68,9 @@ impl Complaint {
 /// Nothing merges until a second, independent verifier has countersigned that exact head.
 #[derive(Debug, Parser)]
 #[command(name = "countersign", version, propagate_version = true)]
-#[command(after_help = "Exit codes: 0 done; 1 the answer is \"no\"; 2 wrong use; 3 GitHub or the network failed; 4 internal fault.")]
+#[command(
+    after_help = "Exit codes: 0 done; 1 the answer is \"no\"; 2 wrong use; 3 GitHub or the network failed; 4 internal fault."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -122,7 +124,11 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             // Help and version are answers, not complaints. A closed pipe is nobody's fault.
             let _ = error.print();
-            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Done };
+            let exit = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Done
+            };
             return ExitCode::from(exit.code());
         }
     };

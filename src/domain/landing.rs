@@ -134,7 +134,10 @@ mod tests {
 
     #[test]
     fn a_merge_of_the_cleared_base_and_head_is_as_judged() {
-        assert_eq!(judge(&expected(), &landed(&['a', 'b'], 'c')), Landed::AsJudged);
+        assert_eq!(
+            judge(&expected(), &landed(&['a', 'b'], 'c')),
+            Landed::AsJudged
+        );
     }
 
     #[test]
@@ -147,7 +150,10 @@ mod tests {
             landed(&[], 'c'),
             landed(&['a', 'b', 'b'], 'c'),
         ] {
-            assert!(matches!(judge(&expected(), &wrong), Landed::Mismatch(_)), "{wrong:?}");
+            assert!(
+                matches!(judge(&expected(), &wrong), Landed::Mismatch(_)),
+                "{wrong:?}"
+            );
         }
     }
 
@@ -164,7 +170,13 @@ mod tests {
             ..expected()
         };
         assert_eq!(judge(&squash, &landed(&['a'], 'c')), Landed::AsJudged);
-        assert!(matches!(judge(&squash, &landed(&['a'], 'e')), Landed::Mismatch(_)));
-        assert!(matches!(judge(&squash, &landed(&['a', 'b'], 'c')), Landed::Mismatch(_)));
+        assert!(matches!(
+            judge(&squash, &landed(&['a'], 'e')),
+            Landed::Mismatch(_)
+        ));
+        assert!(matches!(
+            judge(&squash, &landed(&['a', 'b'], 'c')),
+            Landed::Mismatch(_)
+        ));
     }
 }

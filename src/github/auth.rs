@@ -100,7 +100,10 @@ fn pem_of(text: &str) -> Result<String, BadKey> {
                 )
             })?
     };
-    Ok(text.replace("\\r", "").replace("\\n", "\n").replace('\r', ""))
+    Ok(text
+        .replace("\\r", "")
+        .replace("\\n", "\n")
+        .replace('\r', ""))
 }
 
 /// A token of an installation.

@@ -109,7 +109,11 @@ fn segment(text: &str) -> String {
 
 /// A path below a repository.
 fn repo_path(name: &RepoName, rest: &str) -> String {
-    format!("/repos/{}/{}{rest}", segment(name.owner()), segment(name.name()))
+    format!(
+        "/repos/{}/{}{rest}",
+        segment(name.owner()),
+        segment(name.name())
+    )
 }
 
 /// A path with its slashes kept, everything between them percent-encoded.
@@ -145,7 +149,11 @@ impl Client {
         let moved = |refused: &Refused| {
             matches!(
                 refused,
-                Refused::NotFound(_) | Refused::Invalid { status: 300..=399, .. }
+                Refused::NotFound(_)
+                    | Refused::Invalid {
+                        status: 300..=399,
+                        ..
+                    }
             )
         };
         match self.transport.get(who, &repo_path(&repo.name, rest)).await {
@@ -493,7 +501,9 @@ impl Reads for Client {
             }
             after = threads["pageInfo"]["endCursor"].clone();
         }
-        Err(Refused::Unreadable("more conversations than are read".into()))
+        Err(Refused::Unreadable(
+            "more conversations than are read".into(),
+        ))
     }
 
     async fn team_members(&self, repo: &Repository, org: &str, slug: &str) -> Answer<Vec<Actor>> {
@@ -503,9 +513,15 @@ impl Reads for Client {
             .list::<Vec<wire::User>>("members of a team", Place::Path(who, &path))
             .await?;
         if !list.complete {
-            return Err(Refused::Unreadable("a list of members that is not whole".into()));
+            return Err(Refused::Unreadable(
+                "a list of members that is not whole".into(),
+            ));
         }
-        Ok(list.items.into_iter().filter_map(wire::User::actor).collect())
+        Ok(list
+            .items
+            .into_iter()
+            .filter_map(wire::User::actor)
+            .collect())
     }
 
     async fn compare(

@@ -34,10 +34,7 @@ impl Raw {
             .as_ref()
             .and_then(|body| body.get("message"))
             .and_then(|message| message.as_str());
-        let text = message.map_or_else(
-            || format!("no message ({})", self.status),
-            str::to_owned,
-        );
+        let text = message.map_or_else(|| format!("no message ({})", self.status), str::to_owned);
         text.chars().take(500).collect()
     }
 

@@ -103,13 +103,19 @@ mod tests {
     #[test]
     fn a_pure_removal_stands_after_the_line_before() {
         let hunks = hunks("@@ -1,3 +1,2 @@\n a\n-b\n c").unwrap();
-        assert_eq!((hunks[0].new_start, hunks[0].new_lines, hunks[0].old_lines), (1, 0, 1));
+        assert_eq!(
+            (hunks[0].new_start, hunks[0].new_lines, hunks[0].old_lines),
+            (1, 0, 1)
+        );
     }
 
     #[test]
     fn a_removed_file_and_a_missing_final_newline_are_understood() {
         let gone = hunks("@@ -1,2 +0,0 @@\n-a\n-b\n\\ No newline at end of file").unwrap();
-        assert_eq!((gone[0].new_start, gone[0].new_lines, gone[0].old_lines), (0, 0, 2));
+        assert_eq!(
+            (gone[0].new_start, gone[0].new_lines, gone[0].old_lines),
+            (0, 0, 2)
+        );
         let last = hunks("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b").unwrap();
         assert_eq!(last.len(), 1);
         assert_eq!(last[0].added, ["b"]);

@@ -137,13 +137,7 @@ impl Transport {
             .await
     }
 
-    async fn read(
-        &self,
-        who: As,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Answer<Raw> {
+    async fn read(&self, who: As, method: Method, path: &str, body: Option<&Value>) -> Answer<Raw> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -168,13 +162,7 @@ impl Transport {
     ///
     /// # Errors
     /// [`Refused`] where there is no answer at all, and for limits.
-    pub async fn write(
-        &self,
-        who: As,
-        method: Method,
-        path: &str,
-        body: &Value,
-    ) -> Answer<Raw> {
+    pub async fn write(&self, who: As, method: Method, path: &str, body: &Value) -> Answer<Raw> {
         let raw = self.send(who, method, path, Some(body)).await?;
         if let Some(after) = meaning::limit(&raw, self.now()) {
             self.brake(who, after);
@@ -197,13 +185,7 @@ impl Transport {
         Err(refused)
     }
 
-    async fn send(
-        &self,
-        who: As,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Answer<Raw> {
+    async fn send(&self, who: As, method: Method, path: &str, body: Option<&Value>) -> Answer<Raw> {
         let authorization = match who {
             As::App => self.jwt()?,
             As::Installation(installation) => self.token(installation).await?,

@@ -7,8 +7,8 @@ use secrecy::{ExposeSecret, SecretString};
 use tracing_subscriber::EnvFilter;
 
 use super::{
-    Complaint, CredentialArgs, Credentials, DATABASE_URL, GITHUB_API_URL, LISTEN, LOG, LogFormat, SWEEP_INTERVAL, ServeArgs,
-    Settings,
+    Complaint, CredentialArgs, Credentials, DATABASE_URL, GITHUB_API_URL, LISTEN, LOG, LogFormat,
+    SWEEP_INTERVAL, ServeArgs, Settings,
 };
 use crate::domain::model::AppId;
 

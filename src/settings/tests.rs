@@ -42,7 +42,10 @@ fn complaints(args: ServeArgs) -> Vec<&'static str> {
 fn the_least_that_is_needed_leaves_the_documented_defaults() {
     let settings = understood(least());
     assert_eq!(settings.credentials.app_id.get(), 123);
-    assert_eq!(settings.credentials.github_api_url, "https://api.github.com");
+    assert_eq!(
+        settings.credentials.github_api_url,
+        "https://api.github.com"
+    );
     assert_eq!(settings.listen.to_string(), "127.0.0.1:8137");
     assert_eq!(settings.public_url, None);
     assert_eq!(settings.database_url, "sqlite://countersign.db");
@@ -87,7 +90,10 @@ fn every_flag_is_understood() {
         .map(|it| it.expose_secret())
         .collect();
     assert_eq!(secrets, ["new", "old"]);
-    assert_eq!(settings.credentials.github_api_url, "https://ghe.example/api/v3");
+    assert_eq!(
+        settings.credentials.github_api_url,
+        "https://ghe.example/api/v3"
+    );
     assert_eq!(settings.listen.to_string(), "[::]:80");
     assert_eq!(settings.public_url.as_deref(), Some("https://sign.example"));
     assert_eq!(settings.database_url, "sqlite:///var/lib/c.db");
@@ -115,9 +121,9 @@ fn every_setting_is_a_variable_and_a_flag_of_the_same_name() {
     COUNTERSIGN_APP_ID
     COUNTERSIGN_PRIVATE_KEY
     COUNTERSIGN_PRIVATE_KEY_PATH
+    COUNTERSIGN_GITHUB_API_URL
     COUNTERSIGN_WEBHOOK_SECRET
     COUNTERSIGN_WEBHOOK_SECRET_PREVIOUS
-    COUNTERSIGN_GITHUB_API_URL
     COUNTERSIGN_LISTEN
     COUNTERSIGN_PUBLIC_URL
     COUNTERSIGN_DATABASE_URL
@@ -180,14 +186,14 @@ fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
       COUNTERSIGN_PRIVATE_KEY (--private-key) and COUNTERSIGN_PRIVATE_KEY_PATH are both set.
         Keep one of them.
 
+      COUNTERSIGN_GITHUB_API_URL (--github-api-url) is not an address of the form https://HOST[:PORT][/PATH].
+        Leave it out for github.com, or set it to https://HOST/api/v3 for an Enterprise Server.
+
       COUNTERSIGN_WEBHOOK_SECRET (--webhook-secret) begins or ends with white space.
         Remove it, often a line break at the end of a file: it would count as part of the secret.
 
       COUNTERSIGN_WEBHOOK_SECRET_PREVIOUS (--webhook-secret-previous) begins or ends with white space.
         Remove it, often a line break at the end of a file: it would count as part of the secret.
-
-      COUNTERSIGN_GITHUB_API_URL (--github-api-url) is not an address of the form https://HOST[:PORT][/PATH].
-        Leave it out for github.com, or set it to https://HOST/api/v3 for an Enterprise Server.
 
       COUNTERSIGN_LISTEN (--listen) is not an IP address with a port: "localhost".
         Set it to one such as 127.0.0.1:8137, or 0.0.0.0:8137 inside a container.

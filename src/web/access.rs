@@ -27,9 +27,7 @@ fn is_token(token: &SecretString, offered: &str) -> bool {
     const PROBE: &[u8] = b"token";
     let offered = SecretString::from(offered.to_owned());
     match (code(token, PROBE), code(&offered, PROBE)) {
-        (Some(code), Some(offered)) => code
-            .verify_slice(&offered.finalize().into_bytes())
-            .is_ok(),
+        (Some(code), Some(offered)) => code.verify_slice(&offered.finalize().into_bytes()).is_ok(),
         _ => false,
     }
 }
@@ -37,7 +35,9 @@ fn is_token(token: &SecretString, offered: &str) -> bool {
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then_some(token.trim())
 }
 
 /// Whether the cookie was set for this very token.
@@ -77,7 +77,10 @@ pub async fn people(State(state): State<WebState>, request: Request, next: Next)
     if admitted(&state, request.headers()) {
         return next.run(request).await;
     }
-    pages::sign_in_form("Sign in", "This page is for people who have the server's token.")
+    pages::sign_in_form(
+        "Sign in",
+        "This page is for people who have the server's token.",
+    )
 }
 
 /// What the form sends.
@@ -94,7 +97,10 @@ pub async fn sign_in(State(state): State<WebState>, Form(form): Form<SignIn>) ->
     };
     let session = code(token, b"session").filter(|_| is_token(token, form.token.trim()));
     let Some(session) = session else {
-        return pages::sign_in_form("That is not the token", "Look at the server's COUNTERSIGN_API_TOKEN.");
+        return pages::sign_in_form(
+            "That is not the token",
+            "Look at the server's COUNTERSIGN_API_TOKEN.",
+        );
     };
     let value = hex::encode(session.finalize().into_bytes());
     let cookie = format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=1209600");

@@ -55,7 +55,9 @@ pub async fn pulls(
             })
         })
         .collect();
-    Ok(axum::Json(json!({ "repository": named.name, "pulls": pulls })))
+    Ok(axum::Json(
+        json!({ "repository": named.name, "pulls": pulls }),
+    ))
 }
 
 /// Where to go on in the ledger.

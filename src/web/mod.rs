@@ -55,7 +55,10 @@ const HEADERS: [(HeaderName, &str); 4] = [
 /// Every route but the webhook's.
 pub fn router(state: WebState) -> Router {
     let api = Router::new()
-        .route("/api/v1/repos/{owner}/{repo}/pulls/{number}", get(api::pull))
+        .route(
+            "/api/v1/repos/{owner}/{repo}/pulls/{number}",
+            get(api::pull),
+        )
         .route("/api/v1/repos/{owner}/{repo}/pulls", get(api::pulls))
         .route("/api/v1/repos/{owner}/{repo}/ledger", get(api::ledger))
         .layer(axum::middleware::from_fn_with_state(
@@ -74,7 +77,10 @@ pub fn router(state: WebState) -> Router {
         .merge(pages)
         .route("/signin", post(access::sign_in))
         .route("/assets/style.css", get(style))
-        .route("/healthz", get(async || axum::Json(json!({ "alive": true }))))
+        .route(
+            "/healthz",
+            get(async || axum::Json(json!({ "alive": true }))),
+        )
         .route("/readyz", get(ready))
         .layer(axum::middleware::map_response(with_headers))
         .with_state(state)

@@ -142,11 +142,15 @@ fn row(row: &PullRow) -> Row {
         number: row.pull.number.get(),
         page: format!("/repos/{}/pulls/{}", row.name, row.pull.number),
         title: row.pull.title.clone(),
-        by_agent: verdict.and_then(|v| v["by_agent"].as_bool()).unwrap_or(false),
+        by_agent: verdict
+            .and_then(|v| v["by_agent"].as_bool())
+            .unwrap_or(false),
         outcome: text(verdict, "outcome").unwrap_or_else(|| "unknown".into()),
         headline: verdict.map_or_else(|| "not judged yet".into(), headline),
         whose_move: verdict.map_or_else(String::new, |verdict| {
-            let moves = verdict["whose_move"].as_array().map_or(&[][..], Vec::as_slice);
+            let moves = verdict["whose_move"]
+                .as_array()
+                .map_or(&[][..], Vec::as_slice);
             moves.iter().map(move_text).collect::<Vec<_>>().join(", ")
         }),
     }
@@ -160,7 +164,9 @@ fn text(value: Option<&Value>, field: &str) -> Option<String> {
 fn headline(verdict: &Value) -> String {
     let gates = verdict["gates"].as_array().map_or(&[][..], Vec::as_slice);
     let open = |word: &str| gates.iter().find(|gate| gate["state"] == word);
-    let first = ["failed", "undetermined", "waiting"].iter().find_map(|word| open(word));
+    let first = ["failed", "undetermined", "waiting"]
+        .iter()
+        .find_map(|word| open(word));
     let said = first.map_or(&verdict["reason"], |gate| &gate["reason"]);
     said.as_str().unwrap_or_default().to_owned()
 }
@@ -171,10 +177,7 @@ fn move_text(value: &Value) -> String {
 }
 
 /// One pull request.
-pub async fn pull(
-    State(state): State<WebState>,
-    Path((owner, repo, text)): PullPath,
-) -> Response {
+pub async fn pull(State(state): State<WebState>, Path((owner, repo, text)): PullPath) -> Response {
     match gather_pull(&state, &owner, &repo, &text).await {
         Ok(pull) => page(StatusCode::OK, &pull),
         Err(error) => lost(&error),
@@ -193,7 +196,9 @@ async fn gather_pull(
     let memory = state.store.pull(named.id, number).await?.value;
     let unknown = || {
         let name = &named.name;
-        Lost::Unknown(format!("{name}#{number} is not known here: no delivery told of it yet."))
+        Lost::Unknown(format!(
+            "{name}#{number} is not known here: no delivery told of it yet."
+        ))
     };
     if record.verdict.is_none() && memory.pull.is_none() {
         return Err(unknown());
@@ -258,19 +263,32 @@ fn happened(entry: &Entry) -> Happened {
     let body = &entry.body;
     let told = |field: &str| text(Some(body), field).unwrap_or_default();
     let (kind, what) = match entry.kind {
-        Kind::Verdict => ("verdict", format!("{head} is {}: {}", told("outcome"), told("reason"))),
+        Kind::Verdict => (
+            "verdict",
+            format!("{head} is {}: {}", told("outcome"), told("reason")),
+        ),
         Kind::Intent => ("intent", format!("about to merge {head}")),
         Kind::Outcome => ("outcome", format!("merge of {head}: {}", outcome(body))),
-        Kind::Landed => ("landed", format!("{} landed: {}", short(&told("commit")), told("how"))),
+        Kind::Landed => (
+            "landed",
+            format!("{} landed: {}", short(&told("commit")), told("how")),
+        ),
         Kind::MergedPastGate => {
             let by = body["by"]["login"].as_str().unwrap_or("somebody");
-            ("past the gate", format!("{head} was merged by {by}, not by Countersign"))
+            (
+                "past the gate",
+                format!("{head} was merged by {by}, not by Countersign"),
+            )
         }
         Kind::Freeze => ("freeze", format!("{}: {}", told("base"), told("frozen"))),
         Kind::Hold => {
             let held = body["hold"].as_object();
             let by = body["hold"]["by"].as_str().unwrap_or("somebody");
-            let what = if held.is_some() { format!("held by {by}") } else { "let go".into() };
+            let what = if held.is_some() {
+                format!("held by {by}")
+            } else {
+                "let go".into()
+            };
             ("hold", what)
         }
     };

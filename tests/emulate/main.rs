@@ -120,9 +120,14 @@ async fn a_pull_request_is_countersigned_and_merged_on_an_emulated_github() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let webhook = format!("http://{}/webhook", listener.local_addr().unwrap());
     let peer = Peer::start(&packages, &webhook).await;
-    let alice = |method, path: &str, body| peer.call(method, path, "tok_alice", body);
-    let agent = |method, path: &str, body| peer.call(method, path, "tok_agent", body);
-    alice(Method::PUT, "/contents/.github/countersign.yml", Some(peer::file("policy", POLICY, "main"))).await;
+    let alice = async |method, path: &str, body| peer.call(method, path, "tok_alice", body).await;
+    let agent = async |method, path: &str, body| peer.call(method, path, "tok_agent", body).await;
+    alice(
+        Method::PUT,
+        "/contents/.github/countersign.yml",
+        Some(peer::file("policy", POLICY, "main")),
+    )
+    .await;
     let server = Server::start(listener, &peer.shim_url, &peer.key_pem).await;
 
     // An agent opens a pull request; its check goes green.
@@ -134,9 +139,12 @@ async fn a_pull_request_is_countersigned_and_merged_on_an_emulated_github() {
     let pull = json!({ "title": "Start", "head": "agent/one", "base": "main", "body": "" });
     let pull = agent(Method::POST, "/pulls", Some(pull)).await;
     let head = pull["head"]["sha"].as_str().unwrap().to_owned();
-    let run = json!({ "name": "unit", "head_sha": head, "status": "completed", "conclusion": "success" });
+    let run =
+        json!({ "name": "unit", "head_sha": head, "status": "completed", "conclusion": "success" });
     agent(Method::POST, "/check-runs", Some(run)).await;
-    let page = peer.our_check(&head, |run| run["output"]["title"].is_string()).await;
+    let page = peer
+        .our_check(&head, |run| run["output"]["title"].is_string())
+        .await;
     assert_eq!(page["status"], "in_progress", "{page:#}");
     assert_eq!(peer.pull(1).await["merged"], false);
 
@@ -146,18 +154,45 @@ async fn a_pull_request_is_countersigned_and_merged_on_an_emulated_github() {
     let review = json!({ "event": "COMMENT", "body": evidence(&main, &head, &tree) });
     agent(Method::POST, "/pulls/1/reviews", Some(review.clone())).await;
     // The second verifier reviews with the same words: now they count.
-    peer.call(Method::POST, "/pulls/1/reviews", "tok_codex", Some(review)).await;
-    let merged = peer.until("it is merged", || peer.pull(1), |pull| pull["merged"] == true).await;
+    peer.call(Method::POST, "/pulls/1/reviews", "tok_codex", Some(review))
+        .await;
+    let merged = peer
+        .until(
+            "it is merged",
+            || peer.pull(1),
+            |pull| pull["merged"] == true,
+        )
+        .await;
 
     let landed = merged["merge_commit_sha"].as_str().unwrap();
     let landed = alice(Method::GET, &format!("/git/commits/{landed}"), None).await;
-    let parents: Vec<_> = landed["parents"].as_array().unwrap().iter().map(|p| &p["sha"]).collect();
-    assert_eq!(parents, [&main, &Value::from(head.clone())], "base tip and the cleared head");
-    let page = peer.our_check(&head, |run| run["conclusion"] == "success").await;
-    assert!(page["output"]["title"].as_str().unwrap().contains("Ready"), "{page:#}");
-    peer.until("the landing is on record", || landings(&server.store), |kinds| {
-        kinds.as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "landed"))
-    })
+    let parents: Vec<_> = landed["parents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| &p["sha"])
+        .collect();
+    assert_eq!(
+        parents,
+        [&main, &Value::from(head.clone())],
+        "base tip and the cleared head"
+    );
+    let page = peer
+        .our_check(&head, |run| run["conclusion"] == "success")
+        .await;
+    assert!(
+        page["output"]["title"].as_str().unwrap().contains("Ready"),
+        "{page:#}"
+    );
+    peer.until(
+        "the landing is on record",
+        || landings(&server.store),
+        |kinds| {
+            kinds
+                .as_array()
+                .is_some_and(|kinds| kinds.iter().any(|kind| kind == "landed"))
+        },
+    )
     .await;
     server.stop().await;
 }

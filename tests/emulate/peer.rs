@@ -145,7 +145,13 @@ impl Peer {
     }
 
     /// A call in the repository by somebody; it must succeed.
-    pub async fn call(&self, method: Method, path: &str, token: &str, body: Option<Value>) -> Value {
+    pub async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        token: &str,
+        body: Option<Value>,
+    ) -> Value {
         let url = format!("{}{REPO}{path}", self.url);
         let (status, answer) = self
             .http
@@ -203,10 +209,7 @@ async fn shim(http: Http, url: String) -> String {
     shim_url
 }
 
-async fn pass_on(
-    State((http, url)): State<(Http, String)>,
-    request: Request<Body>,
-) -> Response {
+async fn pass_on(State((http, url)): State<(Http, String)>, request: Request<Body>) -> Response {
     let path = request.uri().path().to_owned();
     if let Some(answer) = lacking(&path) {
         return axum::Json(answer).into_response();
@@ -223,10 +226,9 @@ async fn pass_on(
     *response.status_mut() = status;
     for name in ["content-type", "link", "date"] {
         if let Some(value) = headers.get(name) {
-            response.headers_mut().insert(
-                http::HeaderName::from_static(name),
-                value.clone(),
-            );
+            response
+                .headers_mut()
+                .insert(http::HeaderName::from_static(name), value.clone());
         }
     }
     response

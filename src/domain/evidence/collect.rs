@@ -15,16 +15,31 @@ use crate::domain::policy::{Identity, Policy};
 pub fn reports(policy: &Policy, snapshot: &Snapshot) -> Vec<Report> {
     let mut reports = Vec::new();
     for run in snapshot.runs.known().map_or(&[][..], |list| &list.items) {
-        let ours = run.app.as_ref().is_some_and(|app| app.id == snapshot.own_app);
-        if !ours && snapshot.pull.known().is_some_and(|pull| pull.head == run.head) {
+        let ours = run
+            .app
+            .as_ref()
+            .is_some_and(|app| app.id == snapshot.own_app);
+        if !ours
+            && snapshot
+                .pull
+                .known()
+                .is_some_and(|pull| pull.head == run.head)
+        {
             reports.extend(of_run(policy, run));
         }
     }
     for review in snapshot.reviews.known().map_or(&[][..], |list| &list.items) {
         reports.extend(of_review(policy, review));
     }
-    for comment in snapshot.comments.known().map_or(&[][..], |list| &list.items) {
-        let ours = comment.app.as_ref().is_some_and(|app| app.id == snapshot.own_app);
+    for comment in snapshot
+        .comments
+        .known()
+        .map_or(&[][..], |list| &list.items)
+    {
+        let ours = comment
+            .app
+            .as_ref()
+            .is_some_and(|app| app.id == snapshot.own_app);
         if !ours {
             reports.extend(of_comment(policy, comment));
         }
@@ -125,7 +140,9 @@ fn is(identity: &Identity, carrier: &Carrier) -> bool {
         // An App that acts for a person is that person: only its own bot user is the App itself.
         (Identity::AppId(id), Carrier::Actor { actor, app }) => {
             actor.kind == ActorKind::Bot
-                && app.as_ref().is_some_and(|app| app.id == *id && is_bot_of(actor, &app.slug))
+                && app
+                    .as_ref()
+                    .is_some_and(|app| app.id == *id && is_bot_of(actor, &app.slug))
         }
         (Identity::User(login), Carrier::Actor { actor, .. }) => {
             actor.kind == ActorKind::User && actor.login == *login
@@ -182,8 +199,14 @@ mod tests {
     fn a_block_at_the_top_counts_and_a_quoted_or_listed_one_does_not() {
         let text = "Hello\r\n\r\n```countersign\r\n{}\r\n```\r\n";
         assert_eq!(blocks(text).len(), 1);
-        assert_eq!(blocks("> ```countersign\n> {}\n> ```\n"), Vec::<String>::new());
-        assert_eq!(blocks("- x\n\n  ```countersign\n  {}\n  ```\n"), Vec::<String>::new());
+        assert_eq!(
+            blocks("> ```countersign\n> {}\n> ```\n"),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            blocks("- x\n\n  ```countersign\n  {}\n  ```\n"),
+            Vec::<String>::new()
+        );
         assert_eq!(blocks("```json\n{}\n```\n"), Vec::<String>::new());
         assert_eq!(blocks("~~~~ countersign extra\n{}\n~~~~\n"), ["{}\n"]);
     }

@@ -112,12 +112,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn word<T: Copy>(
-        &self,
-        name: &str,
-        words: &[(&str, T)],
-        faults: &mut Faults,
-    ) -> Option<T> {
+    fn word<T: Copy>(&self, name: &str, words: &[(&str, T)], faults: &mut Faults) -> Option<T> {
         let text = self.text(name, faults)?;
         let known = words.iter().find(|(word, _)| *word == text);
         known.map(|(_, value)| *value).or_else(|| {
@@ -226,7 +221,10 @@ fn statement(value: &Value, faults: &mut Faults) -> Option<Statement> {
         if let Some(text) = root.text(name, faults)
             && text != expected
         {
-            faults.note::<()>(name, format!("is `{}`; `{expected}` is read here", short(text)));
+            faults.note::<()>(
+                name,
+                format!("is `{}`; `{expected}` is read here", short(text)),
+            );
         }
     }
     let subject = subject(&root, faults);
@@ -338,7 +336,10 @@ fn test_run(run: &Reader<'_>, faults: &mut Faults) -> Option<TestRun> {
     if let (Some(executed), Some(passed), Some(failed)) = (executed, passed, failed)
         && passed.checked_add(failed).is_none_or(|sum| sum > executed)
     {
-        faults.note::<()>(&run.path, "counts more passed and failed tests than executed ones");
+        faults.note::<()>(
+            &run.path,
+            "counts more passed and failed tests than executed ones",
+        );
     }
     let skipped = match run.field("skipped") {
         Some(_) => run.count("skipped", faults)?,

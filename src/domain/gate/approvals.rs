@@ -88,7 +88,10 @@ pub fn judge(case: &Case<'_>, gate: &Approvals) -> GateResult {
                 details.push(GateResult::skipped(name, reason));
             }
             (Ok(()), _) => {
-                records.push(Basis::new(format!("approval by {name}"), review.url.clone()));
+                records.push(Basis::new(
+                    format!("approval by {name}"),
+                    review.url.clone(),
+                ));
             }
         }
     }
@@ -159,21 +162,19 @@ fn may_approve(
         match party {
             Party::User(login) if *login == actor.login => return Ok(Ok(())),
             Party::User(_) => {}
-            Party::Team { org, slug } => {
-                match case.snapshot.teams.get(&format!("{org}/{slug}")) {
-                    Some(Fetched::Known(members)) => {
-                        if members.iter().any(|member| member.id == actor.id) {
-                            return Ok(Ok(()));
-                        }
-                    }
-                    Some(Fetched::Unavailable(why)) => {
-                        unknown = Some(format!("Who is in @{org}/{slug} is not known: {why}."));
-                    }
-                    Some(Fetched::NotAsked) | None => {
-                        unknown = Some(format!("Who is in @{org}/{slug} has not been read yet."));
+            Party::Team { org, slug } => match case.snapshot.teams.get(&format!("{org}/{slug}")) {
+                Some(Fetched::Known(members)) => {
+                    if members.iter().any(|member| member.id == actor.id) {
+                        return Ok(Ok(()));
                     }
                 }
-            }
+                Some(Fetched::Unavailable(why)) => {
+                    unknown = Some(format!("Who is in @{org}/{slug} is not known: {why}."));
+                }
+                Some(Fetched::NotAsked) | None => {
+                    unknown = Some(format!("Who is in @{org}/{slug} has not been read yet."));
+                }
+            },
         }
     }
     match unknown {

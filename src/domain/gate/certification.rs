@@ -49,7 +49,8 @@ pub fn judge(case: &Case<'_>, by: &[VerifierName]) -> GateResult {
                 return GateResult::satisfied(GATE, proof, reason).details(details);
             }
             Conclusion::Inconclusive(why) => {
-                inconclusive.get_or_insert_with(|| format!(" {} could not say: {why}.", verifier.name));
+                inconclusive
+                    .get_or_insert_with(|| format!(" {} could not say: {why}.", verifier.name));
             }
         }
     }

@@ -61,12 +61,22 @@ fn one(case: &Case<'_>, needed: &str) -> GateResult {
             let passed = run.executed > 0 && run.failed == 0 && run.exit_code == 0;
             passed && run.against.iter().any(|against| is(against, needed))
         })?;
-        Some(verification.basis(&format!("{} tests of `{}` against {needed}", ran.executed, ran.command)))
+        Some(verification.basis(&format!(
+            "{} tests of `{}` against {needed}",
+            ran.executed, ran.command
+        )))
     });
     match Proof::new(records.collect()) {
-        Some(proof) => GateResult::satisfied(needed, proof, format!("Its tests ran against {needed}.")),
+        Some(proof) => {
+            GateResult::satisfied(needed, proof, format!("Its tests ran against {needed}."))
+        }
         None => {
-            let names: Vec<_> = case.policy.verifiers.keys().map(ToString::to_string).collect();
+            let names: Vec<_> = case
+                .policy
+                .verifiers
+                .keys()
+                .map(ToString::to_string)
+                .collect();
             let reason = format!("No report shows that tests passed against {needed} for real.");
             GateResult::waiting(needed, move_of(&names), reason)
                 .next(ask(&names, case.pull.head.short()))

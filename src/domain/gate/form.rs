@@ -53,9 +53,9 @@ fn closes_issue(text: &str) -> bool {
 fn has_section(body: &str, section: &str) -> bool {
     let heading = |line: &str| line.trim_start().starts_with('#');
     let name = |line: &str| line.trim().trim_matches('#').trim().to_lowercase();
-    let mut lines = body.lines().skip_while(|line| {
-        !(heading(line) && name(line) == section.to_lowercase())
-    });
+    let mut lines = body
+        .lines()
+        .skip_while(|line| !(heading(line) && name(line) == section.to_lowercase()));
     lines.next().is_some()
         && lines
             .take_while(|line| !heading(line))
@@ -73,7 +73,10 @@ pub fn size(case: &Case<'_>, most: u64) -> GateResult {
         }
     };
     let files = &comparison.files.items;
-    let changed: u64 = files.iter().map(|file| file.additions + file.deletions).sum();
+    let changed: u64 = files
+        .iter()
+        .map(|file| file.additions + file.deletions)
+        .sum();
     let listed = files.len() as u64;
     if changed > most {
         let reason = format!("{changed} lines changed, and the policy allows {most}.");
@@ -84,7 +87,11 @@ pub fn size(case: &Case<'_>, most: u64) -> GateResult {
         return GateResult::undetermined(GATE, Move::Author, reason).next("split the change");
     }
     let proof = Proof::one(Basis::new("the diff", None));
-    GateResult::satisfied(GATE, proof, format!("{changed} of at most {most} lines changed."))
+    GateResult::satisfied(
+        GATE,
+        proof,
+        format!("{changed} of at most {most} lines changed."),
+    )
 }
 
 #[cfg(test)]
@@ -95,7 +102,9 @@ mod tests {
     fn an_issue_is_closed_by_a_keyword_and_a_number() {
         assert!(closes_issue("This\r\nFixes #12."));
         assert!(closes_issue("closes: acme/shop#3"));
-        assert!(closes_issue("Resolves https://github.com/acme/shop/issues/3"));
+        assert!(closes_issue(
+            "Resolves https://github.com/acme/shop/issues/3"
+        ));
         assert!(!closes_issue("see #12"));
         assert!(!closes_issue("fixes #"));
     }

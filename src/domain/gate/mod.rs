@@ -92,18 +92,20 @@ fn judge(policy: &Policy, snapshot: &Snapshot, reports: &[Report]) -> Vec<GateRe
     gates.extend(approvals.map(|g| approvals::judge(&case, g)));
     let description = declared.description.as_ref();
     gates.extend(description.map(|g| form::description(&case, g)));
-    gates.extend(declared.max_changed_lines.map(|most| form::size(&case, most)));
+    gates.extend(
+        declared
+            .max_changed_lines
+            .map(|most| form::size(&case, most)),
+    );
     gates
 }
 
 /// The state of a whole that is made of parts: any failed part fails it, any missing fact leaves it
 /// undetermined, any open part keeps it waiting. `None` when every part passes.
 fn worst(parts: &[GateResult]) -> Option<&GateResult> {
-    ["failed", "undetermined", "waiting"].iter().find_map(|word| {
-        parts
-            .iter()
-            .find(|part| part.state.word() == *word)
-    })
+    ["failed", "undetermined", "waiting"]
+        .iter()
+        .find_map(|word| parts.iter().find(|part| part.state.word() == *word))
 }
 
 /// A result that is as open as its worst part, and says the same.

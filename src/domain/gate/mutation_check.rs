@@ -117,7 +117,10 @@ fn proofs<'c, 'a>(
 fn sound(mutation: &Mutation, comparison: &Comparison) -> Result<(), String> {
     let baseline = &mutation.baseline;
     if baseline.exit_code != 0 {
-        return Err(format!("the unmutated run failed (exit code {})", baseline.exit_code));
+        return Err(format!(
+            "the unmutated run failed (exit code {})",
+            baseline.exit_code
+        ));
     }
     if baseline.executed == 0 {
         return Err("the unmutated run executed no test".into());
@@ -151,7 +154,10 @@ fn one_hunk(
     let place = hunk.place();
     let inside = |evidence: &&Evidence<'_, '_>| -> Vec<Mutant> {
         let mutants = evidence.mutation.mutants.iter();
-        mutants.filter(|mutant| hunk.holds(mutant)).cloned().collect()
+        mutants
+            .filter(|mutant| hunk.holds(mutant))
+            .cloned()
+            .collect()
     };
     let mut records = Vec::new();
     let mut others: Vec<&'static str> = Vec::new();
@@ -162,11 +168,15 @@ fn one_hunk(
                     "`{}` ({}) survived at {place}: no test failed when it was broken.",
                     mutant.id, mutant.kind
                 );
-                return GateResult::failed(&place, Move::Author, reason)
-                    .next(format!("push a test that fails when {place} is broken, or take the line out"));
+                return GateResult::failed(&place, Move::Author, reason).next(format!(
+                    "push a test that fails when {place} is broken, or take the line out"
+                ));
             }
             if killed(gate, &mutant) {
-                let by = mutant.killed_by.first().map_or("the time-out", String::as_str);
+                let by = mutant
+                    .killed_by
+                    .first()
+                    .map_or("the time-out", String::as_str);
                 let what = format!("`{}` killed by `{by}`, reported", mutant.id);
                 records.push(evidence.verification.basis(&what));
             } else {
@@ -219,7 +229,8 @@ fn combined(
     let kills = kills(gate, hunks, proofs);
     if let Some(needed) = needed {
         let there = kills.len() as u64;
-        let reason = format!("{there} of {needed} mutants in critical lines were killed, none survived.");
+        let reason =
+            format!("{there} of {needed} mutants in critical lines were killed, none survived.");
         return match Proof::new(kills).filter(|_| there >= needed) {
             Some(proof) => GateResult::satisfied(GATE, proof, reason),
             None => {
@@ -241,7 +252,10 @@ fn combined(
         (Some(first), _) => {
             let reason = match (open.len(), hunks.len()) {
                 (1, 1) => first.reason.clone(),
-                (open, all) => format!("{open} of {all} critical changes are not shown to be tested; {}", lower(&first.reason)),
+                (open, all) => format!(
+                    "{open} of {all} critical changes are not shown to be tested; {}",
+                    lower(&first.reason)
+                ),
             };
             super::as_open_as(GATE, first, reason)
         }

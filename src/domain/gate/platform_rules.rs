@@ -42,7 +42,11 @@ pub fn judge(case: &Case<'_>) -> GateResult {
 fn one(case: &Case<'_>, rule: &PlatformRule) -> Option<GateResult> {
     match rule {
         PlatformRule::RequiredCheck { context, .. } if is_ours(context) => None,
-        PlatformRule::RequiredCheck { context, app, strict } => {
+        PlatformRule::RequiredCheck {
+            context,
+            app,
+            strict,
+        } => {
             let app = app.map(|app| app.to_string());
             let source = Source {
                 name: context,
@@ -104,9 +108,7 @@ fn left_to_github(rule: &str) -> GateResult {
 fn reviews(case: &Case<'_>, rule: &PlatformRule) -> GateResult {
     const NAME: &str = "pull_request";
     let PlatformRule::Reviews {
-        approvals,
-        methods,
-        ..
+        approvals, methods, ..
     } = rule
     else {
         return left_to_github(NAME);
@@ -121,7 +123,11 @@ fn reviews(case: &Case<'_>, rule: &PlatformRule) -> GateResult {
             "the branch is merged by {} only, and the policy merges by {method}.",
             methods.join(" or ")
         );
-        return refused(NAME, &reason, "set merge.method to a method that the rule allows");
+        return refused(
+            NAME,
+            &reason,
+            "set merge.method to a method that the rule allows",
+        );
     }
     let standing = match standing_reviews(case) {
         Ok(standing) => standing,
@@ -134,7 +140,10 @@ fn reviews(case: &Case<'_>, rule: &PlatformRule) -> GateResult {
         .iter()
         .find(|review| review.state == ReviewState::ChangesRequested)
     {
-        let who = against.author.as_ref().map_or("somebody", |a| a.login.as_str());
+        let who = against
+            .author
+            .as_ref()
+            .map_or("somebody", |a| a.login.as_str());
         let reason = format!("{who} requested changes.");
         return GateResult::waiting(NAME, Move::Author, reason);
     }
@@ -143,11 +152,21 @@ fn reviews(case: &Case<'_>, rule: &PlatformRule) -> GateResult {
         .filter(|review| review.state == ReviewState::Approved)
         .collect();
     if (approving.len() as u64) < *approvals {
-        let reason = format!("{} of {approvals} approvals that GitHub requires are there.", approving.len());
+        let reason = format!(
+            "{} of {approvals} approvals that GitHub requires are there.",
+            approving.len()
+        );
         return GateResult::waiting(NAME, Move::Maintainer, reason);
     }
-    match Proof::new(approving.iter().map(|review| Basis::new("an approval", review.url.clone())).collect()) {
-        Some(proof) => GateResult::satisfied(NAME, proof, "The approvals that GitHub requires are there."),
+    match Proof::new(
+        approving
+            .iter()
+            .map(|review| Basis::new("an approval", review.url.clone()))
+            .collect(),
+    ) {
+        Some(proof) => {
+            GateResult::satisfied(NAME, proof, "The approvals that GitHub requires are there.")
+        }
         None => GateResult::skipped(NAME, "The rule requires no approval."),
     }
 }

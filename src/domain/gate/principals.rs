@@ -41,9 +41,11 @@ impl AuthorSide {
             Err(why) => side.gap = Some(format!("the commits could not be read: {why}")),
             Ok(comparison) => {
                 for commit in &comparison.commits.items {
-                    let unknown = format!("{} has an author without an account", commit.sha.short());
+                    let unknown =
+                        format!("{} has an author without an account", commit.sha.short());
                     side.add(commit.author.as_ref(), &unknown);
-                    let unknown = format!("{} has a committer without an account", commit.sha.short());
+                    let unknown =
+                        format!("{} has a committer without an account", commit.sha.short());
                     side.add(commit.committer.as_ref(), &unknown);
                 }
                 if !comparison.commits.complete {
@@ -62,7 +64,8 @@ impl AuthorSide {
             Some(actor) if actor.id.get() == WEB_FLOW => {}
             Some(actor) => {
                 self.ids.insert(actor.id);
-                self.logins.insert(actor.login.as_str().to_ascii_lowercase());
+                self.logins
+                    .insert(actor.login.as_str().to_ascii_lowercase());
             }
         }
     }

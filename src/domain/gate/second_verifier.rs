@@ -10,10 +10,10 @@
 
 use chrono::Duration;
 
+use super::Case;
 use super::certification::{self, Conclusion, conclusion};
 use super::principals::{AuthorSide, Maker, demand, described, difference};
 use super::verification::{Verification, ask, move_of};
-use super::Case;
 use crate::domain::evidence::Statement;
 use crate::domain::policy::{Independence, SecondVerifier, Verifier};
 use crate::domain::verdict::{GateResult, Move, Proof};
@@ -41,10 +41,22 @@ pub fn judge(case: &Case<'_>, gate: &SecondVerifier) -> GateResult {
             }
             Conclusion::Inconclusive(why) => {
                 let reason = format!("Could not say: {why}.");
-                details.push(GateResult::waiting(&name, move_of(std::slice::from_ref(&name)), reason));
+                details.push(GateResult::waiting(
+                    &name,
+                    move_of(std::slice::from_ref(&name)),
+                    reason,
+                ));
             }
             Conclusion::Approved => {
-                match counts(case, gate, &demanded, &side, verification, verifier, statement) {
+                match counts(
+                    case,
+                    gate,
+                    &demanded,
+                    &side,
+                    verification,
+                    verifier,
+                    statement,
+                ) {
                     Ok(how) => approvals.push((verification, how)),
                     Err(why) => {
                         let reason = format!("Its approval does not count: {why}.");
@@ -56,7 +68,10 @@ pub fn judge(case: &Case<'_>, gate: &SecondVerifier) -> GateResult {
     }
     for (verification, how) in &approvals {
         let proof = Proof::one(verification.basis("countersignature"));
-        details.insert(0, GateResult::satisfied(verification.who(), proof, how.clone()));
+        details.insert(
+            0,
+            GateResult::satisfied(verification.who(), proof, how.clone()),
+        );
     }
     if let Some(reason) = rejection {
         return GateResult::failed(GATE, Move::Author, reason)
@@ -95,7 +110,10 @@ fn verdict(
                 count => format!("{there} of {count} independent verifiers countersigned {head}."),
             };
             let of = demand(demanded.independence);
-            let reason = format!("{still} It takes {of} than the author side's.{}", demanded.said());
+            let reason = format!(
+                "{still} It takes {of} than the author side's.{}",
+                demanded.said()
+            );
             let reason = reason.replace("a person than the author side's", "a person");
             GateResult::waiting(GATE, move_of(&names), reason).next(ask(&names, head))
         }
@@ -110,7 +128,10 @@ struct Demand {
 
 impl Demand {
     fn of(case: &Case<'_>, gate: &SecondVerifier) -> Self {
-        let waited = case.snapshot.head_seen_at.map(|seen| case.snapshot.now - seen);
+        let waited = case
+            .snapshot
+            .head_seen_at
+            .map(|seen| case.snapshot.now - seen);
         let fallback = gate.fallback.as_ref().filter(|fallback| {
             waited.is_some_and(|waited| waited >= fallback.after)
                 && fallback.independence < gate.independence
@@ -151,7 +172,9 @@ fn latest_conclusive<'c, 'a>(case: &'c Case<'a>) -> Vec<&'c Verification<'a>> {
         let later_conclusive = all[index + 1..]
             .iter()
             .any(|other| of_the_same(other) && conclusive(other));
-        let any_conclusive = all.iter().any(|other| of_the_same(other) && conclusive(other));
+        let any_conclusive = all
+            .iter()
+            .any(|other| of_the_same(other) && conclusive(other));
         let later_any = all[index + 1..].iter().any(of_the_same);
         if conclusive(&all[index]) {
             later_conclusive
@@ -238,7 +261,10 @@ fn in_time(case: &Case<'_>, verification: &Verification<'_>, most: Duration) -> 
         None => Err("nobody says when it was made".into()),
         Some(at) if case.snapshot.now - at > most => {
             let hours = (case.snapshot.now - at).num_hours();
-            Err(format!("it is {hours} h old, and {} h are allowed", most.num_hours()))
+            Err(format!(
+                "it is {hours} h old, and {} h are allowed",
+                most.num_hours()
+            ))
         }
         Some(_) => Ok(()),
     }
@@ -247,7 +273,12 @@ fn in_time(case: &Case<'_>, verification: &Verification<'_>, most: Duration) -> 
 /// The verifiers whose approval could count here.
 fn could_report(case: &Case<'_>, needed: Independence) -> Vec<String> {
     let author = Maker::author(case);
-    let certifiers = case.policy.gates.certification.as_deref().unwrap_or_default();
+    let certifiers = case
+        .policy
+        .gates
+        .certification
+        .as_deref()
+        .unwrap_or_default();
     let verifiers = case.policy.verifiers.values();
     verifiers
         .filter(|verifier| difference(verifier, author) >= needed)

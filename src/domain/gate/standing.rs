@@ -45,7 +45,13 @@ pub fn unreadable_policy(why: &str) -> GateResult {
 
 /// Every standing gate, in the order of display.
 pub fn judge(case: &Case<'_>) -> Vec<GateResult> {
-    let mut gates = vec![open(case), draft(case), policy(case), conflicts(case), base(case)];
+    let mut gates = vec![
+        open(case),
+        draft(case),
+        policy(case),
+        conflicts(case),
+        base(case),
+    ];
     gates.push(held(case));
     gates.push(frozen(case));
     if case.policy.merge.up_to_date_required {
@@ -81,7 +87,11 @@ fn draft(case: &Case<'_>) -> GateResult {
         GateResult::waiting("not_draft", Move::Author, "It is a draft.")
             .next("mark it as ready for review")
     } else {
-        GateResult::satisfied("not_draft", fact("GitHub says it is no draft"), "It is no draft.")
+        GateResult::satisfied(
+            "not_draft",
+            fact("GitHub says it is no draft"),
+            "It is no draft.",
+        )
     }
 }
 
@@ -108,7 +118,9 @@ fn conflicts(case: &Case<'_>) -> GateResult {
             Move::Author,
             format!("It conflicts with `{base}`."),
         )
-        .next(format!("merge or rebase onto `{base}` and resolve the conflicts")),
+        .next(format!(
+            "merge or rebase onto `{base}` and resolve the conflicts"
+        )),
         None => GateResult::waiting(
             "conflicts",
             Move::GitHub,
@@ -197,13 +209,23 @@ fn up_to_date(case: &Case<'_>) -> GateResult {
             GateResult::undetermined("up_to_date", Move::Countersign, reason)
         }
         Ok(comparison) if comparison.up_to_date() => {
-            let proof = fact(format!("its merge base is the tip {}", comparison.base_tip.short()));
-            GateResult::satisfied("up_to_date", proof, format!("It contains the tip of `{base}`."))
+            let proof = fact(format!(
+                "its merge base is the tip {}",
+                comparison.base_tip.short()
+            ));
+            GateResult::satisfied(
+                "up_to_date",
+                proof,
+                format!("It contains the tip of `{base}`."),
+            )
         }
         Ok(comparison) => GateResult::failed(
             "up_to_date",
             Move::Author,
-            format!("`{base}` has moved to {}, which it does not contain.", comparison.base_tip.short()),
+            format!(
+                "`{base}` has moved to {}, which it does not contain.",
+                comparison.base_tip.short()
+            ),
         )
         .next(format!("update the branch with `{base}`")),
     }

@@ -44,7 +44,10 @@ impl<'a> Verification<'a> {
     /// Why it does not count, as a detail; `None` when it does.
     pub fn disclosure(&self) -> Option<GateResult> {
         let why = self.says.as_ref().err()?;
-        Some(GateResult::skipped(self.who(), format!("Does not count: {why}.")))
+        Some(GateResult::skipped(
+            self.who(),
+            format!("Does not count: {why}."),
+        ))
     }
 }
 

@@ -77,7 +77,11 @@ pub fn page(verdict: &Verdict, siblings: &[PullNumber]) -> CheckPage {
 /// A digest of what a page says: its outcome, its gates and what is offered on it.
 pub fn digest(page: &CheckPage) -> String {
     let mut hash = Sha256::new();
-    for part in [page.conclusion.unwrap_or("open"), &page.title, &page.summary] {
+    for part in [
+        page.conclusion.unwrap_or("open"),
+        &page.title,
+        &page.summary,
+    ] {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
@@ -134,9 +138,9 @@ fn title(verdict: &Verdict, siblings: &[PullNumber]) -> String {
             Some(gate) if gate.gate == "not_held" => format!("Held: {}", gate.reason),
             _ => "Held".to_owned(),
         },
-        Outcome::Blocked => first("failed").map_or("Blocked".into(), |gate| {
-            format!("Blocked: {}", gate.reason)
-        }),
+        Outcome::Blocked => {
+            first("failed").map_or("Blocked".into(), |gate| format!("Blocked: {}", gate.reason))
+        }
         Outcome::Undetermined => first("undetermined").map_or_else(
             || format!("Undetermined: {}", verdict.reason),
             |gate| format!("Undetermined: {}", gate.reason),
@@ -203,7 +207,8 @@ fn summary(verdict: &Verdict, siblings: &[PullNumber]) -> String {
             state(&gate.state),
             cell(&gate.reason),
             rests_on(gate),
-            gate.since.map_or_else(String::new, |since| since.format("%m-%d %H:%M").to_string()),
+            gate.since
+                .map_or_else(String::new, |since| since.format("%m-%d %H:%M").to_string()),
         );
     }
     text
@@ -233,7 +238,11 @@ fn rests_on(gate: &GateResult) -> String {
         .take(3)
         .map(|record| link(&record.what, record.url.as_deref()))
         .collect();
-    let more = records.iter().filter(|r| r.url.is_some()).count().saturating_sub(3);
+    let more = records
+        .iter()
+        .filter(|r| r.url.is_some())
+        .count()
+        .saturating_sub(3);
     match (links.is_empty(), more) {
         (true, _) => String::new(),
         (false, 0) => links.join(", "),
@@ -245,7 +254,13 @@ fn text(verdict: &Verdict) -> String {
     let block = block(verdict);
     let mut prose = String::new();
     for (index, gate) in verdict.open_gates().enumerate() {
-        let _ = write!(prose, "{}. **{}**: {}", index + 1, gate_name(&gate.gate), cell(&gate.reason));
+        let _ = write!(
+            prose,
+            "{}. **{}**: {}",
+            index + 1,
+            gate_name(&gate.gate),
+            cell(&gate.reason)
+        );
         if let Some(next) = &gate.next {
             let _ = write!(prose, " Next: {}.", cell(next));
         }

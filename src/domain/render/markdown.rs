@@ -45,7 +45,8 @@ pub fn cell(text: &str) -> String {
 pub fn link(text: &str, url: Option<&str>) -> String {
     let followable = |url: &&str| {
         (url.starts_with("https://") || url.starts_with("http://"))
-            && !url.contains(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '<' | '>' | '|'))
+            && !url
+                .contains(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '<' | '>' | '|'))
     };
     match url.filter(followable) {
         Some(url) => format!("[{}]({url})", cell(text)),

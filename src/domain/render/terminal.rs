@@ -9,8 +9,14 @@ use crate::domain::verdict::{GateResult, Move, Outcome, State, Verdict};
 pub fn tree(name: &str, verdict: &Verdict, colour: bool) -> String {
     let mut text = String::new();
     let paint = Paint(colour);
-    let head = verdict.head.as_ref().map_or("unknown head", |head| head.short());
-    let base = verdict.base.as_ref().map_or("unknown base", |base| base.as_str());
+    let head = verdict
+        .head
+        .as_ref()
+        .map_or("unknown head", |head| head.short());
+    let base = verdict
+        .base
+        .as_ref()
+        .map_or("unknown base", |base| base.as_str());
     let outcome = paint.outcome(verdict.outcome);
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{}  {head} -> {base}", plain(name));
@@ -28,7 +34,10 @@ pub fn headline(verdict: &Verdict) -> String {
         Some(gate) => {
             let all = verdict.gates.len();
             let open = verdict.open_gates().count();
-            format!("{open} of {all} gates open, first {}", gate_name(&gate.gate))
+            format!(
+                "{open} of {all} gates open, first {}",
+                gate_name(&gate.gate)
+            )
         }
         None => verdict.reason.clone(),
     }
@@ -55,7 +64,12 @@ fn write_gate(text: &mut String, gate: &GateResult, depth: usize, paint: Paint) 
     {
         for record in proof.records().iter().filter(|record| record.url.is_some()) {
             let url = record.url.as_deref().unwrap_or_default();
-            let _ = writeln!(text, "{indent}    rests on: {} {}", plain(&record.what), plain(url));
+            let _ = writeln!(
+                text,
+                "{indent}    rests on: {} {}",
+                plain(&record.what),
+                plain(url)
+            );
         }
     }
     // What is fine in its parts needs no parts.

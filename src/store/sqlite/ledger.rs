@@ -27,7 +27,10 @@ pub async fn append(
         })
         .transpose()?;
     for draft in drafts {
-        let entry = seal(draft, last.as_ref().map(|(seq, hash)| (*seq, hash.as_str())));
+        let entry = seal(
+            draft,
+            last.as_ref().map(|(seq, hash)| (*seq, hash.as_str())),
+        );
         sqlx::query(
             "insert into ledger (seq, repo, number, entry, hash) values ($1, $2, $3, $4, $5)",
         )
@@ -75,12 +78,11 @@ pub async fn page(
 
 /// Entries of one pull request, in order.
 pub async fn of(pool: &SqlitePool, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
-    let rows =
-        sqlx::query("select entry from ledger where repo = $1 and number = $2 order by seq")
-            .bind(id(repo.get())?)
-            .bind(id(number.get())?)
-            .fetch_all(pool)
-            .await?;
+    let rows = sqlx::query("select entry from ledger where repo = $1 and number = $2 order by seq")
+        .bind(id(repo.get())?)
+        .bind(id(number.get())?)
+        .fetch_all(pool)
+        .await?;
     entries(&rows)
 }
 

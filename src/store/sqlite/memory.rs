@@ -101,11 +101,7 @@ pub async fn wake(
 }
 
 /// The open pull requests with a head; the head itself while GitHub was not asked about it.
-async fn keys_of_head(
-    tx: &mut SqliteConnection,
-    repo: RepoId,
-    head: &HeadSha,
-) -> Stored<Vec<Key>> {
+async fn keys_of_head(tx: &mut SqliteConnection, repo: RepoId, head: &HeadSha) -> Stored<Vec<Key>> {
     let rows = sqlx::query(HEAD_PULLS)
         .bind(id(repo.get())?)
         .bind(head.as_str())
@@ -113,9 +109,7 @@ async fn keys_of_head(
         .await?;
     if !rows.is_empty() {
         let numbers = rows.iter().map(number_of);
-        return numbers
-            .map(|number| Ok(Key::Pull(repo, number?)))
-            .collect();
+        return numbers.map(|number| Ok(Key::Pull(repo, number?))).collect();
     }
     let asked = head_in(tx, repo, head).await?.value.no_pulls_at.is_some();
     Ok(if asked {
@@ -382,7 +376,8 @@ pub async fn open_pulls(pool: &SqlitePool, repo: Option<RepoId>) -> Stored<Vec<P
             repo: repo_of(row, "repo")?,
             name: known.name,
             pull,
-            record: record.map_or_else(|| Ok(PullRecord::default()), |r| document("a record", r))?,
+            record: record
+                .map_or_else(|| Ok(PullRecord::default()), |r| document("a record", r))?,
         });
     }
     Ok(pulls)
@@ -402,11 +397,7 @@ pub async fn record(pool: &SqlitePool, repo: RepoId, number: PullNumber) -> Stor
 }
 
 /// Writes what a pass decided.
-pub async fn save_record(
-    tx: &mut SqliteConnection,
-    key: &Key,
-    record: &PullRecord,
-) -> Stored<()> {
+pub async fn save_record(tx: &mut SqliteConnection, key: &Key, record: &PullRecord) -> Stored<()> {
     let Key::Pull(repo, number) = key else {
         return Err(corrupt("a record's key", key));
     };

@@ -17,11 +17,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::{Sqlite as Database, SqlSafeStr, Transaction};
+use sqlx::{SqlSafeStr, Sqlite as Database, Transaction};
 
 use super::{
     Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery, PullRow,
@@ -60,7 +60,11 @@ impl Sqlite {
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(BUSY)
             .foreign_keys(true);
-        let lasting = || SqlitePoolOptions::new().max_lifetime(None).idle_timeout(None);
+        let lasting = || {
+            SqlitePoolOptions::new()
+                .max_lifetime(None)
+                .idle_timeout(None)
+        };
         let write = lasting()
             .min_connections(1)
             .max_connections(1)

@@ -10,8 +10,8 @@
 //! overlap in time, but only the newer one can write to this store; what the older one may still send
 //! to GitHub is guarded by the head in the merge call.
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use super::rows::{key, key_text, micros, time};
 use crate::domain::memory::Confirm;
@@ -147,14 +147,13 @@ pub async fn finish(
 
 /// Refuses a lease that was overtaken or has run out.
 pub async fn check_fence(tx: &mut SqliteConnection, lease: &Lease, now: Timestamp) -> Stored<()> {
-    let current = sqlx::query(
-        "select 1 from work where key = $1 and fence = $2 and lease_until > $3",
-    )
-    .bind(key_text(&lease.key)?)
-    .bind(lease.fence)
-    .bind(micros(now))
-    .fetch_optional(tx)
-    .await?;
+    let current =
+        sqlx::query("select 1 from work where key = $1 and fence = $2 and lease_until > $3")
+            .bind(key_text(&lease.key)?)
+            .bind(lease.fence)
+            .bind(micros(now))
+            .fetch_optional(tx)
+            .await?;
     match current {
         Some(_) => Ok(()),
         None => Err(StoreError::Overtaken(lease.key.clone())),

@@ -74,7 +74,11 @@ pub fn judge(case: &Case<'_>, gate: &Checks) -> GateResult {
         let still = details.iter().filter(|part| !part.state.passes()).count();
         let reason = match still {
             1 => open.reason.clone(),
-            more => format!("{} ({more} of {} required checks are open)", open.reason, details.len()),
+            more => format!(
+                "{} ({more} of {} required checks are open)",
+                open.reason,
+                details.len()
+            ),
         };
         return as_open_as("checks", open, reason).details(details);
     }
@@ -90,8 +94,12 @@ pub fn judge(case: &Case<'_>, gate: &Checks) -> GateResult {
             };
             GateResult::satisfied("checks", proof, reason).details(details)
         }
-        None => GateResult::failed("checks", Move::Owner, "No check is required: nothing was asked.")
-            .next("name at least one check in gates.checks.required"),
+        None => GateResult::failed(
+            "checks",
+            Move::Owner,
+            "No check is required: nothing was asked.",
+        )
+        .next("name at least one check in gates.checks.required"),
     }
 }
 
@@ -130,8 +138,13 @@ fn changed_workflow(case: &Case<'_>, source: &Source<'_>) -> Option<GateResult> 
     let comparison = match case.snapshot.comparison.require() {
         Ok(comparison) => comparison,
         Err(why) => {
-            let reason = format!("Whether this pull request changes `{workflow}` is not known: {why}.");
-            return Some(GateResult::undetermined(source.name, Move::Countersign, reason));
+            let reason =
+                format!("Whether this pull request changes `{workflow}` is not known: {why}.");
+            return Some(GateResult::undetermined(
+                source.name,
+                Move::Countersign,
+                reason,
+            ));
         }
     };
     let touches = |file: &crate::domain::facts::FileChange| {
@@ -218,7 +231,9 @@ fn refused(source: &Source<'_>, bad: &Reported<'_>) -> GateResult {
         ),
         Conclusion::ActionRequired | Conclusion::Success => return waiting(source, bad),
         Conclusion::Unknown(word) => (
-            format!("`{name}` ended as `{word}` ({who}), which is not known here and does not pass."),
+            format!(
+                "`{name}` ended as `{word}` ({who}), which is not known here and does not pass."
+            ),
             Move::Author,
             format!("run `{name}` again"),
         ),
@@ -232,7 +247,9 @@ fn waiting(source: &Source<'_>, open: &Reported<'_>) -> GateResult {
         Standing::UnknownProducer => GateResult::undetermined(
             source.name,
             Move::Ci,
-            format!("`{name}` was reported by nobody who can be named, and a producer is required."),
+            format!(
+                "`{name}` was reported by nobody who can be named, and a producer is required."
+            ),
         ),
         Standing::Final(Conclusion::ActionRequired) => GateResult::waiting(
             source.name,
@@ -248,17 +265,30 @@ fn waiting(source: &Source<'_>, open: &Reported<'_>) -> GateResult {
         Standing::Underway(word) => GateResult::waiting(
             source.name,
             Move::Ci,
-            format!("`{name}` is {} ({who}).{}", word.replace('_', " "), open.disclosure()),
+            format!(
+                "`{name}` is {} ({who}).{}",
+                word.replace('_', " "),
+                open.disclosure()
+            ),
         ),
     }
 }
 
 fn passed_reason(source: &Source<'_>, reported: &[Reported<'_>]) -> String {
     match reported {
-        [one] => format!("`{}` passed ({}).{}", one.name, one.producer(), one.disclosure()),
+        [one] => format!(
+            "`{}` passed ({}).{}",
+            one.name,
+            one.producer(),
+            one.disclosure()
+        ),
         many => {
             let disclosures: String = many.iter().map(Reported::disclosure).collect();
-            format!("`{}` passed, reported {} times.{disclosures}", source.name, many.len())
+            format!(
+                "`{}` passed, reported {} times.{disclosures}",
+                source.name,
+                many.len()
+            )
         }
     }
 }

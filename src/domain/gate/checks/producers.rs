@@ -94,7 +94,10 @@ fn runs_of<'a>(case: &Case<'a>, source: &Source<'_>) -> impl Iterator<Item = &'a
     let snapshot = case.snapshot;
     let runs = snapshot.runs.known().map_or(&[][..], |list| &list.items);
     let matching = runs.iter().filter(move |run| {
-        let ours = run.app.as_ref().is_some_and(|app| app.id == snapshot.own_app);
+        let ours = run
+            .app
+            .as_ref()
+            .is_some_and(|app| app.id == snapshot.own_app);
         !ours && run.head == case.pull.head && matches(source.name, &run.name)
     });
     let kept: Vec<_> = matching
@@ -125,12 +128,16 @@ fn comes_from(case: &Case<'_>, source: &Source<'_>, run: &CheckRun) -> bool {
 fn workflow<'a>(case: &Case<'a>, run: &CheckRun) -> Option<(&'a str, &'a str)> {
     let suite = run.suite?;
     let workflows = &case.snapshot.workflows.known()?.items;
-    let found = workflows.iter().find(|w| w.suite == suite && w.head == run.head)?;
+    let found = workflows
+        .iter()
+        .find(|w| w.suite == suite && w.head == run.head)?;
     Some((&found.path, &found.event))
 }
 
 fn is_actions(run: &CheckRun) -> bool {
-    run.app.as_ref().is_some_and(|app| app.slug == "github-actions")
+    run.app
+        .as_ref()
+        .is_some_and(|app| app.slug == "github-actions")
 }
 
 fn producer(case: &Case<'_>, run: &CheckRun) -> Producer {
@@ -159,7 +166,10 @@ fn standing(source: &Source<'_>, producer: &Producer, run: &CheckRun) -> Standin
 }
 
 fn described(producer: &Producer, run: &CheckRun) -> String {
-    let app = run.app.as_ref().map_or("an unnamed App", |app| app.slug.as_str());
+    let app = run
+        .app
+        .as_ref()
+        .map_or("an unnamed App", |app| app.slug.as_str());
     match producer {
         Producer::Workflow(_, path, event) => format!("{app}, {path} on {event}"),
         _ => app.to_owned(),
@@ -172,7 +182,11 @@ fn statuses_of<'a>(case: &Case<'a>, source: &Source<'_>) -> Vec<Reported<'a>> {
     if source.workflow.is_some() {
         return Vec::new();
     }
-    let statuses = case.snapshot.statuses.known().map_or(&[][..], |list| &list.items);
+    let statuses = case
+        .snapshot
+        .statuses
+        .known()
+        .map_or(&[][..], |list| &list.items);
     let mut newest: BTreeMap<&str, &CommitStatus> = BTreeMap::new();
     for status in statuses {
         let by_app = source.app.is_none_or(|app| {
@@ -238,8 +252,16 @@ fn matches(pattern: &str, name: &str) -> bool {
 /// Names reported on this head that may have been meant, at most five: those that share a word with
 /// the required one, or all where there are few.
 pub fn near_names<'a>(case: &Case<'a>, source: &Source<'_>) -> Vec<&'a str> {
-    let runs = case.snapshot.runs.known().map_or(&[][..], |list| &list.items);
-    let statuses = case.snapshot.statuses.known().map_or(&[][..], |list| &list.items);
+    let runs = case
+        .snapshot
+        .runs
+        .known()
+        .map_or(&[][..], |list| &list.items);
+    let statuses = case
+        .snapshot
+        .statuses
+        .known()
+        .map_or(&[][..], |list| &list.items);
     let own = case.snapshot.own_app;
     let mut names: Vec<&str> = runs
         .iter()
