@@ -25,7 +25,7 @@ use crate::execute::{Execute, ExecuteError, Executed};
 use crate::gather::{Gather, Gathered, Kept};
 use crate::github::Refused;
 use crate::store::{Finish, Lease, Store, StoreError, Stored};
-use crate::sweep::Sweep;
+use crate::sweep::{Sweep, SweepError};
 
 /// After a success or a merge that GitHub must still show everywhere.
 const SOON: Duration = Duration::seconds(2);
@@ -48,6 +48,15 @@ impl From<ExecuteError> for PassError {
         match error {
             ExecuteError::Store(error) => Self::Store(error),
             ExecuteError::Refused(refused) => Self::Refused(refused),
+        }
+    }
+}
+
+impl From<SweepError> for PassError {
+    fn from(error: SweepError) -> Self {
+        match error {
+            SweepError::Store(error) => Self::Store(error),
+            SweepError::Refused(refused) => Self::Refused(refused),
         }
     }
 }

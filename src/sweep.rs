@@ -28,15 +28,6 @@ pub enum SweepError {
     Refused(#[from] Refused),
 }
 
-impl From<SweepError> for crate::reconcile::PassError {
-    fn from(error: SweepError) -> Self {
-        match error {
-            SweepError::Store(error) => Self::Store(error),
-            SweepError::Refused(refused) => Self::Refused(refused),
-        }
-    }
-}
-
 /// Compares memory with GitHub and wakes what may differ.
 #[derive(Clone)]
 pub struct Sweep {

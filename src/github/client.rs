@@ -1,38 +1,28 @@
-//! The client: what is asked of GitHub, address by address.
+//! The client: how addresses are made, lists read to their end, and renamed repositories found.
+//! What is read and written stands in `reads` and `writes`.
 //!
 //! Lists are read by page number to the last page and say whether that was reached and whether the
 //! counts agree. Every call about a repository names it as it is called now; when GitHub answers that
 //! it has moved, or knows no such name, a read asks once for today's name by the numeric id.
 
-use async_trait::async_trait;
 use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::auth::AppKey;
-use super::meaning::{self, Raw};
+use super::meaning::Raw;
 use super::transport::{As, Patience, Transport};
-use super::{Answer, Branch, FileAt, MergeAnswer, Reads, Refused, Writes, wire};
+use super::{Answer, Refused, wire};
 use crate::clock::Clock;
-use crate::domain::facts::{
-    CheckRun, Comment, CommitStatus, Comparison, FileChange, Listing, PlatformRule, PullCommit,
-    PullRequest, Review, WorkflowRun,
-};
-use crate::domain::model::{
-    Actor, AppId, AppRef, BaseRef, CheckRunId, HeadSha, InstallationId, Oid, PolicyDigest,
-    PullNumber, RepoName, Repository,
-};
-use crate::domain::policy::Method as MergeMethod;
-use crate::domain::render::check::CheckPage;
+use crate::domain::facts::{FileChange, Listing};
+use crate::domain::model::{AppId, PullNumber, RepoName, Repository};
 
 /// Entries a page: GitHub's most.
 const PER_PAGE: usize = 100;
 /// Pages a list: 3,000 entries. What is longer is not whole.
-const PAGES: usize = 30;
-/// How many files a comparison shows at most; from here on the pull request's own list is read.
-const COMPARED_FILES: usize = 300;
+pub(super) const PAGES: usize = 30;
 /// What is left as it is within one segment of a path.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -57,7 +47,7 @@ pub struct ClientOptions {
 
 /// Talks to one GitHub as one App, for all its installations.
 pub struct Client {
-    transport: Transport,
+    pub(super) transport: Transport,
 }
 
 impl std::fmt::Debug for Client {
@@ -67,7 +57,7 @@ impl std::fmt::Debug for Client {
 }
 
 /// A page of a list, whatever its envelope.
-trait Page: DeserializeOwned {
+pub(super) trait Page: DeserializeOwned {
     type Item;
     fn open(self) -> (Vec<Self::Item>, Option<u64>);
 }
@@ -82,7 +72,7 @@ impl<T: DeserializeOwned> Page for Vec<T> {
 macro_rules! counted_page {
     ($($name:ident { $field:ident: $item:ty })*) => {$(
         #[derive(Deserialize)]
-        struct $name {
+        pub(super) struct $name {
             total_count: Option<u64>,
             $field: Vec<$item>,
         }
@@ -103,12 +93,12 @@ counted_page! {
 }
 
 /// One path segment, percent-encoded.
-fn segment(text: &str) -> String {
+pub(super) fn segment(text: &str) -> String {
     utf8_percent_encode(text, SEGMENT).to_string()
 }
 
 /// A path below a repository.
-fn repo_path(name: &RepoName, rest: &str) -> String {
+pub(super) fn repo_path(name: &RepoName, rest: &str) -> String {
     format!(
         "/repos/{}/{}{rest}",
         segment(name.owner()),
@@ -117,11 +107,11 @@ fn repo_path(name: &RepoName, rest: &str) -> String {
 }
 
 /// A path with its slashes kept, everything between them percent-encoded.
-fn segments(text: &str) -> String {
+pub(super) fn segments(text: &str) -> String {
     text.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 
-fn parse<T: DeserializeOwned>(raw: &Raw, what: &str) -> Answer<T> {
+pub(super) fn parse<T: DeserializeOwned>(raw: &Raw, what: &str) -> Answer<T> {
     serde_json::from_slice(&raw.body)
         .map_err(|error| Refused::Unreadable(format!("{what}: {error}")))
 }
@@ -144,7 +134,7 @@ impl Client {
     }
 
     /// Reads something below `/repos/{owner}/{name}`, under today's name if the one at hand is old.
-    async fn in_repo(&self, repo: &Repository, rest: &str) -> Answer<Raw> {
+    pub(super) async fn in_repo(&self, repo: &Repository, rest: &str) -> Answer<Raw> {
         let who = As::Installation(repo.installation);
         let moved = |refused: &Refused| {
             matches!(
@@ -167,7 +157,11 @@ impl Client {
         }
     }
 
-    async fn list<P: Page>(&self, what: &str, place: Place<'_>) -> Answer<Listing<P::Item>> {
+    pub(super) async fn list<P: Page>(
+        &self,
+        what: &str,
+        place: Place<'_>,
+    ) -> Answer<Listing<P::Item>> {
         let mut items = Vec::new();
         for page in 1..=PAGES {
             let raw = match place {
@@ -191,7 +185,7 @@ impl Client {
         })
     }
 
-    async fn repo_list<P: Page>(
+    pub(super) async fn repo_list<P: Page>(
         &self,
         repo: &Repository,
         what: &str,
@@ -200,7 +194,7 @@ impl Client {
         self.list::<P>(what, Place::Repo(repo, rest)).await
     }
 
-    async fn pull_files(
+    pub(super) async fn pull_files(
         &self,
         repo: &Repository,
         number: PullNumber,
@@ -212,24 +206,9 @@ impl Client {
         Ok(each(list, wire::File::fact))
     }
 
-    fn body_of(page: &CheckPage) -> Value {
-        let mut body = json!({
-            "output": { "title": page.title, "summary": page.summary, "text": page.text },
-            "actions": page.buttons,
-        });
-        match page.conclusion {
-            Some(conclusion) => {
-                body["status"] = json!("completed");
-                body["conclusion"] = json!(conclusion);
-            }
-            None => body["status"] = json!("in_progress"),
-        }
-        body
-    }
-
     /// Writes something below `/repos/{owner}/{name}`. A redirect means that the repository bears
     /// another name now and that nothing was done: the write is sent once more, under that name.
-    async fn write_in_repo(
+    pub(super) async fn write_in_repo(
         &self,
         repo: &Repository,
         method: Method,
@@ -255,7 +234,7 @@ impl Client {
     }
 
     /// `GET /repositories/{id}`: what a repository is called now.
-    async fn name_now(&self, repo: &Repository) -> Answer<RepoName> {
+    pub(super) async fn name_now(&self, repo: &Repository) -> Answer<RepoName> {
         let who = As::Installation(repo.installation);
         let path = format!("/repositories/{}", repo.id);
         let raw = self.transport.get(who, &path).await?;
@@ -266,7 +245,7 @@ impl Client {
 
 /// Where a list is read.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+pub(super) enum Place<'a> {
     /// Below a repository.
     Repo(&'a Repository, &'a str),
     /// Anywhere else.
@@ -288,7 +267,7 @@ fn has_next(raw: &Raw) -> bool {
         .any(|links| links.contains("rel=\"next\""))
 }
 
-fn each<T, U>(list: Listing<T>, fact: impl FnMut(T) -> U) -> Listing<U> {
+pub(super) fn each<T, U>(list: Listing<T>, fact: impl FnMut(T) -> U) -> Listing<U> {
     Listing {
         items: list.items.into_iter().map(fact).collect(),
         complete: list.complete,
@@ -296,354 +275,11 @@ fn each<T, U>(list: Listing<T>, fact: impl FnMut(T) -> U) -> Listing<U> {
 }
 
 /// Facts of entries that have one; an entry that has none makes the list incomplete.
-fn each_that_is<T, U>(list: Listing<T>, fact: impl FnMut(T) -> Option<U>) -> Listing<U> {
+pub(super) fn each_that_is<T, U>(list: Listing<T>, fact: impl FnMut(T) -> Option<U>) -> Listing<U> {
     let read = list.items.len();
     let items: Vec<U> = list.items.into_iter().filter_map(fact).collect();
     Listing {
         complete: list.complete && items.len() == read,
         items,
-    }
-}
-
-#[async_trait]
-impl Reads for Client {
-    async fn app(&self) -> Answer<AppRef> {
-        let raw = self.transport.get(As::App, "/app").await?;
-        Ok(parse::<wire::App>(&raw, "the App")?.reference())
-    }
-
-    async fn installations(&self) -> Answer<Listing<InstallationId>> {
-        let place = Place::Path(As::App, "/app/installations");
-        let list = self
-            .list::<Vec<wire::Installation>>("installations", place)
-            .await?;
-        let active = list.items.into_iter().filter(|i| i.suspended_at.is_none());
-        Ok(Listing {
-            items: active.map(|installation| installation.id).collect(),
-            complete: list.complete,
-        })
-    }
-
-    async fn repositories(&self, installation: InstallationId) -> Answer<Listing<Repository>> {
-        let who = As::Installation(installation);
-        let place = Place::Path(who, "/installation/repositories");
-        let list = self.list::<Repos>("repositories", place).await?;
-        let active = list.items.into_iter().filter(|repo| !repo.archived);
-        Ok(Listing {
-            items: active.map(|repo| repo.seen_through(installation)).collect(),
-            complete: list.complete,
-        })
-    }
-
-    async fn repository(&self, name: &RepoName) -> Answer<Repository> {
-        let path = repo_path(name, "");
-        let raw = self
-            .transport
-            .get(As::App, &repo_path(name, "/installation"))
-            .await?;
-        let installation = parse::<wire::Installation>(&raw, "an installation")?.id;
-        let raw = self
-            .transport
-            .get(As::Installation(installation), &path)
-            .await?;
-        Ok(parse::<wire::Repo>(&raw, "a repository")?.seen_through(installation))
-    }
-
-    async fn open_pulls(&self, repo: &Repository) -> Answer<Listing<PullRequest>> {
-        let list = self
-            .repo_list::<Vec<wire::Pull>>(repo, "pull requests", "/pulls?state=open")
-            .await?;
-        Ok(each_that_is(list, wire::Pull::fact))
-    }
-
-    async fn pull(&self, repo: &Repository, number: PullNumber) -> Answer<PullRequest> {
-        let raw = self.in_repo(repo, &format!("/pulls/{number}")).await?;
-        parse::<wire::Pull>(&raw, "a pull request")?
-            .fact()
-            .ok_or_else(|| Refused::Unreadable("a pull request without a base branch".into()))
-    }
-
-    async fn pulls_with_head(
-        &self,
-        repo: &Repository,
-        head: &HeadSha,
-    ) -> Answer<Listing<PullRequest>> {
-        let rest = format!("/commits/{head}/pulls");
-        let list = self
-            .repo_list::<Vec<wire::Pull>>(repo, "pull requests of a commit", &rest)
-            .await?;
-        let mut pulls = each_that_is(list, wire::Pull::fact);
-        pulls.items.retain(|pull| {
-            pull.head == *head && pull.state == crate::domain::facts::PullState::Open
-        });
-        Ok(pulls)
-    }
-
-    async fn branch(&self, repo: &Repository, base: &BaseRef) -> Answer<Branch> {
-        let rest = format!("/branches/{}", segments(base.as_str()));
-        let raw = self.in_repo(repo, &rest).await?;
-        Ok(parse::<wire::BranchAnswer>(&raw, "a branch")?.fact())
-    }
-
-    async fn rules(&self, repo: &Repository, base: &BaseRef) -> Answer<Vec<PlatformRule>> {
-        let rest = format!("/rules/branches/{}", segments(base.as_str()));
-        let list = self
-            .repo_list::<Vec<wire::Rule>>(repo, "rules of a branch", &rest)
-            .await?;
-        if !list.complete {
-            return Err(Refused::Unreadable("the list of rules is not whole".into()));
-        }
-        Ok(list.items.into_iter().flat_map(wire::Rule::facts).collect())
-    }
-
-    async fn file_at(&self, repo: &Repository, path: &str, at: &Oid) -> Answer<Option<FileAt>> {
-        #[derive(Deserialize)]
-        struct Contents {
-            sha: PolicyDigest,
-            content: String,
-            encoding: String,
-        }
-        let rest = format!("/contents/{}?ref={at}", segments(path));
-        let raw = match self.in_repo(repo, &rest).await {
-            Err(Refused::NotFound(_)) => return Ok(None),
-            answer => answer?,
-        };
-        let contents: Contents = parse(&raw, "a file")?;
-        if contents.encoding != "base64" {
-            let what = format!("a file in the encoding {:?}", contents.encoding);
-            return Err(Refused::Unreadable(what));
-        }
-        let packed: String = contents.content.split_whitespace().collect();
-        let text = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, packed)
-            .ok()
-            .and_then(|bytes| String::from_utf8(bytes).ok())
-            .ok_or_else(|| Refused::Unreadable("a file that is no UTF-8 text".into()))?;
-        Ok(Some(FileAt {
-            blob: contents.sha,
-            text,
-        }))
-    }
-
-    /// `filter=all`: GitHub's own "latest" keeps one run a suite, and a re-run in a new suite would
-    /// stand beside the old one in no order; which run counts is the gate's to say.
-    async fn check_runs(&self, repo: &Repository, head: &HeadSha) -> Answer<Listing<CheckRun>> {
-        let rest = format!("/commits/{head}/check-runs?filter=all");
-        let list = self.repo_list::<Runs>(repo, "check runs", &rest).await?;
-        Ok(each(list, wire::Run::fact))
-    }
-
-    async fn statuses(&self, repo: &Repository, head: &HeadSha) -> Answer<Listing<CommitStatus>> {
-        let rest = format!("/commits/{head}/status");
-        let list = self.repo_list::<Statuses>(repo, "statuses", &rest).await?;
-        Ok(each(list, wire::Status::fact))
-    }
-
-    async fn workflow_runs(
-        &self,
-        repo: &Repository,
-        head: &HeadSha,
-    ) -> Answer<Listing<WorkflowRun>> {
-        let rest = format!("/actions/runs?head_sha={head}");
-        let list = self
-            .repo_list::<Workflows>(repo, "workflow runs", &rest)
-            .await?;
-        Ok(each_that_is(list, wire::Workflow::fact))
-    }
-
-    async fn reviews(&self, repo: &Repository, number: PullNumber) -> Answer<Listing<Review>> {
-        let rest = format!("/pulls/{number}/reviews");
-        let list = self
-            .repo_list::<Vec<wire::ReviewAnswer>>(repo, "reviews", &rest)
-            .await?;
-        Ok(each(list, wire::ReviewAnswer::fact))
-    }
-
-    async fn comments(&self, repo: &Repository, number: PullNumber) -> Answer<Listing<Comment>> {
-        let rest = format!("/issues/{number}/comments");
-        let list = self
-            .repo_list::<Vec<wire::CommentAnswer>>(repo, "comments", &rest)
-            .await?;
-        Ok(Listing {
-            complete: list.complete,
-            items: list
-                .items
-                .into_iter()
-                .filter_map(wire::CommentAnswer::fact)
-                .collect(),
-        })
-    }
-
-    async fn open_conversations(&self, repo: &Repository, number: PullNumber) -> Answer<u64> {
-        const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) { \
-            repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
-            reviewThreads(first: 100, after: $after) { nodes { isResolved } \
-            pageInfo { hasNextPage endCursor } } } } }";
-        let who = As::Installation(repo.installation);
-        let mut after = Value::Null;
-        let mut open = 0;
-        for _ in 0..PAGES {
-            let query = json!({ "query": QUERY, "variables": {
-                "owner": repo.name.owner(), "name": repo.name.name(),
-                "number": number.get(), "after": after,
-            }});
-            let raw = self.transport.query(who, &query).await?;
-            let body: Value = parse(&raw, "review conversations")?;
-            let threads = &body["data"]["repository"]["pullRequest"]["reviewThreads"];
-            // GraphQL answers 200 with errors and partial data: then the number is not known.
-            let nodes = match (body.get("errors"), threads["nodes"].as_array()) {
-                (None, Some(nodes)) => nodes,
-                _ => return Err(Refused::Unreadable("review conversations".into())),
-            };
-            let unresolved = |node: &&Value| node["isResolved"].as_bool() != Some(true);
-            open += nodes.iter().filter(unresolved).count() as u64;
-            if threads["pageInfo"]["hasNextPage"].as_bool() == Some(false) {
-                return Ok(open);
-            }
-            after = threads["pageInfo"]["endCursor"].clone();
-        }
-        Err(Refused::Unreadable(
-            "more conversations than are read".into(),
-        ))
-    }
-
-    async fn team_members(&self, repo: &Repository, org: &str, slug: &str) -> Answer<Vec<Actor>> {
-        let who = As::Installation(repo.installation);
-        let path = format!("/orgs/{}/teams/{}/members", segment(org), segment(slug));
-        let list = self
-            .list::<Vec<wire::User>>("members of a team", Place::Path(who, &path))
-            .await?;
-        if !list.complete {
-            return Err(Refused::Unreadable(
-                "a list of members that is not whole".into(),
-            ));
-        }
-        Ok(list
-            .items
-            .into_iter()
-            .filter_map(wire::User::actor)
-            .collect())
-    }
-
-    async fn compare(
-        &self,
-        repo: &Repository,
-        number: PullNumber,
-        base_tip: &Oid,
-        head: &HeadSha,
-    ) -> Answer<Comparison> {
-        #[derive(Deserialize)]
-        struct Compared {
-            merge_base_commit: wire::ListedCommit,
-            total_commits: u64,
-            commits: Vec<wire::ListedCommit>,
-            files: Option<Vec<wire::File>>,
-        }
-        let raw = self
-            .in_repo(repo, &format!("/compare/{base_tip}...{head}"))
-            .await?;
-        let compared: Compared = parse(&raw, "a comparison")?;
-        let files = compared.files.unwrap_or_default();
-        let files = if files.len() < COMPARED_FILES {
-            Listing::whole(files.into_iter().map(wire::File::fact).collect())
-        } else {
-            self.pull_files(repo, number).await?
-        };
-        let commits: Vec<_> = compared
-            .commits
-            .into_iter()
-            .map(wire::ListedCommit::fact)
-            .collect();
-        Ok(Comparison {
-            base_tip: base_tip.clone(),
-            head: head.clone(),
-            merge_base: compared.merge_base_commit.sha,
-            files,
-            commits: Listing {
-                complete: commits.len() as u64 == compared.total_commits,
-                items: commits,
-            },
-        })
-    }
-
-    async fn commit(&self, repo: &Repository, sha: &Oid) -> Answer<PullCommit> {
-        let raw = self.in_repo(repo, &format!("/git/commits/{sha}")).await?;
-        Ok(parse::<wire::GitCommit>(&raw, "a commit")?.fact())
-    }
-
-    async fn may_write(&self, repo: &Repository, actor: &Actor) -> Answer<bool> {
-        #[derive(Deserialize)]
-        struct Permission {
-            permission: String,
-        }
-        let login = segment(actor.login.as_str());
-        let raw = self
-            .in_repo(repo, &format!("/collaborators/{login}/permission"))
-            .await?;
-        let permission: Permission = parse(&raw, "a permission")?;
-        Ok(matches!(
-            permission.permission.as_str(),
-            "admin" | "maintain" | "write"
-        ))
-    }
-}
-
-#[async_trait]
-impl Writes for Client {
-    async fn create_check(
-        &self,
-        repo: &Repository,
-        head: &HeadSha,
-        external_id: &str,
-        page: &CheckPage,
-    ) -> Answer<CheckRunId> {
-        #[derive(Deserialize)]
-        struct Created {
-            id: CheckRunId,
-        }
-        let mut body = Self::body_of(page);
-        body["name"] = json!("countersign");
-        body["head_sha"] = json!(head);
-        body["external_id"] = json!(external_id);
-        let raw = self
-            .write_in_repo(repo, Method::POST, "/check-runs", &body)
-            .await?;
-        let who = As::Installation(repo.installation);
-        let raw = self.transport.success(who, raw)?;
-        Ok(parse::<Created>(&raw, "a created check run")?.id)
-    }
-
-    async fn update_check(
-        &self,
-        repo: &Repository,
-        run: CheckRunId,
-        page: &CheckPage,
-    ) -> Answer<()> {
-        let rest = format!("/check-runs/{run}");
-        let body = Self::body_of(page);
-        let raw = self
-            .write_in_repo(repo, Method::PATCH, &rest, &body)
-            .await?;
-        let who = As::Installation(repo.installation);
-        self.transport.success(who, raw).map(|_| ())
-    }
-
-    async fn merge(
-        &self,
-        repo: &Repository,
-        number: PullNumber,
-        head: &HeadSha,
-        method: MergeMethod,
-    ) -> MergeAnswer {
-        let rest = format!("/pulls/{number}/merge");
-        let body = json!({ "sha": head, "merge_method": method });
-        match self.write_in_repo(repo, Method::PUT, &rest, &body).await {
-            Ok(raw) => meaning::merge(&raw, self.transport.now()),
-            // No answer to the merge itself leaves it open; a token that could not be had does not.
-            Err(Refused::Limited { after }) => MergeAnswer::Limited(after),
-            Err(refused @ (Refused::Unauthorized(_) | Refused::Inactive(_))) => {
-                MergeAnswer::Unauthorized(refused.to_string())
-            }
-            Err(refused) => MergeAnswer::Unknown(refused.to_string()),
-        }
     }
 }

@@ -8,8 +8,10 @@ pub mod auth;
 pub mod client;
 mod meaning;
 mod patch;
+mod reads;
 mod transport;
 mod wire;
+mod writes;
 
 pub use client::{Client, ClientOptions};
 pub use transport::Patience;

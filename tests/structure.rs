@@ -1,0 +1,484 @@
+//! What holds the shape of the code: floors, sizes, who may write to GitHub, and documents that name
+//! only what exists. Each rule is data here; a failure names the file and says what to do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use syn::spanned::Spanned;
+use syn::visit::Visit;
+
+/// The floors, from the ground up. A room imports from lower floors, and within its own floor nothing
+/// but itself. `ARCHITECTURE.md` tells the same table.
+const FLOORS: &[(&str, &[&str])] = &[
+    ("meaning", &["domain"]),
+    ("ground", &["clock", "settings", "telemetry"]),
+    ("world", &["github", "store"]),
+    (
+        "steps",
+        &["webhook", "intake", "gather", "execute", "sweep"],
+    ),
+    ("flow", &["reconcile"]),
+    ("engine", &["worker"]),
+    ("faces", &["web"]),
+    ("whole", &["app"]),
+    ("words", &["cli"]),
+];
+
+/// Aside from the floors: imports the clock alone, and is imported by the demo alone.
+const SIMULATOR: &str = "simulator";
+
+/// Edges within a floor that are meant.
+const NEIGHBOURS: &[(&str, &str, &str)] = &[
+    (
+        "telemetry",
+        "settings",
+        "the format of log lines is a setting",
+    ),
+    ("execute", "gather", "what a pass starts from is handed on"),
+];
+
+/// The pure rooms within `domain`, from the ground up: each imports from rooms before it. Rooms on one
+/// line know each other.
+const DOMAIN: &[&[&str]] = &[
+    &["model"],
+    &["facts", "policy", "evidence", "ledger", "event", "memory"],
+    &["gate", "verdict", "landing"],
+    &["render"],
+    &["plan"],
+];
+
+const LONGEST_FILE: usize = 600;
+const LONGEST_FUNCTION: usize = 70;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every source file that is not a test's, with its path from the root.
+fn sources() -> Vec<(String, String)> {
+    fn walk(folder: &Path, into: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, into);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                into.push(path);
+            }
+        }
+    }
+    let mut paths = Vec::new();
+    walk(&root().join("src"), &mut paths);
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let name = path.strip_prefix(root()).unwrap().to_str().unwrap();
+            (name.to_owned(), text)
+        })
+        .filter(|(name, _)| !is_test_file(name))
+        .collect()
+}
+
+fn is_test_file(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap();
+    matches!(file, "tests.rs" | "testing.rs" | "conformance.rs") || name.contains("/tests/")
+}
+
+/// `src/domain/gate/mod.rs` is in the room `domain`, part `gate`.
+fn room(name: &str) -> (String, String) {
+    let inner = name.strip_prefix("src/").unwrap().trim_end_matches(".rs");
+    let mut parts = inner.split('/');
+    let room = parts.next().unwrap_or_default().to_owned();
+    let part = parts.next().unwrap_or_default().to_owned();
+    (room, part)
+}
+
+fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && matches!(&attribute.meta, syn::Meta::List(list) if list.tokens.to_string().contains("test"))
+            || attribute.path().is_ident("test")
+    })
+}
+
+/// What a file imports from the crate, the lengths of its functions, its words.
+#[derive(Default)]
+struct Reader {
+    paths: BTreeSet<Vec<String>>,
+    functions: Vec<(String, usize)>,
+    test_switches: Vec<String>,
+}
+
+impl Reader {
+    fn read(name: &str, text: &str) -> Self {
+        let file = syn::parse_file(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut reader = Self::default();
+        reader.visit_file(&file);
+        reader
+    }
+
+    fn tree(&mut self, prefix: &[String], tree: &syn::UseTree) {
+        let with = |ident: &syn::Ident| {
+            let mut path = prefix.to_vec();
+            path.push(ident.to_string());
+            path
+        };
+        match tree {
+            syn::UseTree::Path(path) => self.tree(&with(&path.ident), &path.tree),
+            syn::UseTree::Name(name) => self.note(with(&name.ident)),
+            syn::UseTree::Rename(name) => self.note(with(&name.ident)),
+            syn::UseTree::Glob(_) => self.note(prefix.to_vec()),
+            syn::UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.tree(prefix, tree);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, path: Vec<String>) {
+        if path.first().is_some_and(|first| first == "crate") {
+            self.paths.insert(path[1..].to_vec());
+        }
+    }
+
+    fn function(&mut self, name: &syn::Ident, whole: &impl Spanned) {
+        let span = whole.span();
+        let lines = span.end().line - span.start().line + 1;
+        self.functions.push((name.to_string(), lines));
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if !is_test(&item.attrs) {
+            syn::visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        if !is_test(&item.attrs) {
+            self.tree(&[], &item.tree);
+        }
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        if is_test(&item.attrs) {
+            self.test_switches.push(item.sig.ident.to_string());
+            return;
+        }
+        self.function(&item.sig.ident, item);
+        syn::visit::visit_item_fn(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        if is_test(&item.attrs) {
+            self.test_switches.push(item.sig.ident.to_string());
+        }
+        self.function(&item.sig.ident, item);
+        syn::visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.note(path.segments.iter().map(|s| s.ident.to_string()).collect());
+        syn::visit::visit_path(self, path);
+    }
+}
+
+fn floor(room: &str) -> Option<usize> {
+    FLOORS.iter().position(|(_, rooms)| rooms.contains(&room))
+}
+
+#[test]
+fn arrows_go_down_only() {
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        let (from, _) = room(&name);
+        if matches!(from.as_str(), "lib" | "main") {
+            continue;
+        }
+        for path in Reader::read(&name, &text).paths {
+            let to = path.first().cloned().unwrap_or_default();
+            if to == from || floor(&to).is_none() && to != SIMULATOR {
+                continue;
+            }
+            let allowed = match (from.as_str(), to.as_str()) {
+                (SIMULATOR, to) => to == "clock",
+                ("cli", SIMULATOR) => name.contains("/demo"),
+                (_, SIMULATOR) => false,
+                (from, to) => {
+                    floor(to) < floor(from)
+                        || NEIGHBOURS.iter().any(|(a, b, _)| (*a, *b) == (from, to))
+                }
+            };
+            if !allowed {
+                wrong.push(format!("{name} imports {}", path.join("::")));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "these arrows go up or sideways:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn every_room_has_its_floor() {
+    let homeless: BTreeSet<String> = sources()
+        .iter()
+        .map(|(name, _)| room(name).0)
+        .filter(|room| floor(room).is_none())
+        .filter(|room| !matches!(room.as_str(), "lib" | "main" | SIMULATOR))
+        .collect();
+    assert!(
+        homeless.is_empty(),
+        "give these rooms a floor: {homeless:?}"
+    );
+}
+
+#[test]
+fn the_pure_rooms_stand_on_one_another_and_on_nothing_else() {
+    let level = |part: &str| DOMAIN.iter().position(|rooms| rooms.contains(&part));
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        let (from, part) = room(&name);
+        if from != "domain" || part == "mod" {
+            continue;
+        }
+        assert!(level(&part).is_some(), "give domain::{part} its place");
+        for path in Reader::read(&name, &text).paths {
+            let to = path.get(1).cloned().unwrap_or_default();
+            if path[0] != "domain" {
+                wrong.push(format!("{name} imports {}", path.join("::")));
+            } else if level(&to).is_some_and(|to| Some(to) > level(&part)) {
+                wrong.push(format!("{name} imports {} from above", path.join("::")));
+            }
+        }
+        for word in ["async fn", ".await", "tokio::"] {
+            if text.contains(word) {
+                wrong.push(format!("{name} is not pure: it says `{word}`"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn only_execute_writes_to_github() {
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        let (from, _) = room(&name);
+        let reader = Reader::read(&name, &text);
+        let names_writes = reader.paths.iter().any(|path| {
+            path.first().is_some_and(|first| first == "github")
+                && path.last().is_some_and(|last| last == "Writes")
+        });
+        if names_writes && !matches!(from.as_str(), "execute" | "app" | "github") {
+            wrong.push(format!("{name} holds Writes"));
+        }
+        for method in [".create_check(", ".update_check(", ".merge("] {
+            let calls = text.contains(&format!("writes\n                        {method}"))
+                || text.contains(&format!("writes{method}"));
+            if calls && from != "execute" {
+                wrong.push(format!("{name} calls {method}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn files_and_functions_fit_on_a_few_screens() {
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        // A test module at the end of a file is not what makes it long.
+        let code = text
+            .split("\n#[cfg(test)]\nmod tests {")
+            .next()
+            .unwrap_or(&text);
+        let lines = code.lines().count();
+        if lines > LONGEST_FILE {
+            wrong.push(format!("{name} has {lines} lines: it is two rooms"));
+        }
+        for (function, lines) in Reader::read(&name, &text).functions {
+            if lines > LONGEST_FUNCTION {
+                wrong.push(format!("{name}: {function} has {lines} lines"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn production_code_has_no_test_switches() {
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        for function in Reader::read(&name, &text).test_switches {
+            wrong.push(format!("{name}: {function} is there for tests only"));
+        }
+        if text.contains("cfg!(test)") || text.contains("not(test)") {
+            wrong.push(format!("{name} asks whether it is tested"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Texts in back-ticks that look like a path of this repository.
+fn named_files(text: &str) -> Vec<String> {
+    let mut fenced = false;
+    let mut names = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        if fenced {
+            continue;
+        }
+        for (index, span) in line.split('`').enumerate() {
+            let starts = [
+                "src/",
+                "tests/",
+                "benches/",
+                "deploy/",
+                "templates/",
+                ".ci/",
+                "./tests/",
+            ];
+            let looks = starts.iter().any(|start| span.starts_with(start))
+                || (!span.contains('/') && [".md", ".toml"].iter().any(|end| span.ends_with(end)));
+            if index % 2 == 1 && looks && !span.contains(['*', '<', ' ']) {
+                names.push(span.to_owned());
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn documents_name_only_files_that_exist() {
+    let mut wrong = Vec::new();
+    for document in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    ] {
+        let text = std::fs::read_to_string(root().join(document)).unwrap();
+        for name in named_files(&text) {
+            if !root().join(&name).exists() {
+                wrong.push(format!("{document} names {name}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_architecture_tells_the_floors_as_they_are() {
+    let rows = FLOORS.iter().rev().map(|(floor, rooms)| {
+        let rooms: Vec<_> = rooms.iter().map(|room| format!("`{room}`")).collect();
+        format!("| {floor} | {} |", rooms.join(", "))
+    });
+    let table: Vec<_> = ["| floor | rooms |".to_owned(), "|---|---|".to_owned()]
+        .into_iter()
+        .chain(rows)
+        .collect();
+    let table = table.join("\n");
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    assert!(
+        text.contains(&table),
+        "ARCHITECTURE.md must hold this table:\n\n{table}\n"
+    );
+}
+
+#[test]
+fn one_crypto_provider_is_compiled_and_no_second_tls() {
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    for unwanted in ["openssl-sys", "native-tls"] {
+        assert!(
+            !lock.contains(&format!("name = \"{unwanted}\"")),
+            "{unwanted} came in"
+        );
+    }
+    // `ring` stands in the lock file as an optional part of others; whether it is compiled is cargo's
+    // to say.
+    let tree = std::process::Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--offline",
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+            "--format",
+            "{p}",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    assert!(
+        tree.contains("aws-lc-rs v"),
+        "cargo tree answered nothing:\n{tree}"
+    );
+    assert!(
+        !tree.lines().any(|line| line.starts_with("ring v")),
+        "ring is compiled"
+    );
+}
+
+#[test]
+fn the_manifest_asks_for_exactly_what_is_used() {
+    let text = std::fs::read_to_string(root().join("app-manifest.yml")).unwrap();
+    let mut section = String::new();
+    let mut lists: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+    {
+        if let Some(name) = line.strip_suffix(':').filter(|name| !name.starts_with(' ')) {
+            section = name.to_owned();
+        } else if line.starts_with("  ") {
+            let entry = line.trim().trim_start_matches("- ").to_owned();
+            lists.entry(section.clone()).or_default().insert(entry);
+        }
+    }
+    let set = |entries: &[&str]| {
+        entries
+            .iter()
+            .map(|&entry| entry.to_owned())
+            .collect::<BTreeSet<_>>()
+    };
+    let events = [
+        "pull_request",
+        "pull_request_review",
+        "pull_request_review_thread",
+        "check_run",
+        "check_suite",
+        "status",
+        "issue_comment",
+        "issues",
+        "label",
+        "push",
+        "workflow_run",
+        "merge_group",
+        "deployment_status",
+        "repository",
+    ];
+    let permissions = [
+        "checks: write",
+        "statuses: write",
+        "contents: write",
+        "pull_requests: write",
+        "issues: write",
+        "actions: write",
+        "deployments: read",
+        "members: read",
+        "metadata: read",
+    ];
+    assert_eq!(lists["default_events"], set(&events));
+    assert_eq!(lists["default_permissions"], set(&permissions));
+}
