@@ -1,0 +1,344 @@
+//! A stage for stories: a simulated GitHub over real HTTP, the product stepped by hand beside it, one
+//! repository, and the people and Apps who act in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign::app::{App, Parts};
+use countersign::clock::Clock;
+use countersign::domain::ledger::{Entry, Kind};
+use countersign::domain::model::{AppId, PullNumber, RepoId};
+use countersign::github::auth::AppKey;
+use countersign::github::{Client, ClientOptions, Patience};
+use countersign::simulator::{Actor, Edits, Options, Permission, PullHandle, RepoHandle, Simulator};
+use countersign::store::Store;
+use countersign::store::sqlite::Sqlite;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// The policy that stories start from.
+pub const POLICY: &str = "\
+version: 1
+agents:
+  authors: ['acme-agent[bot]']
+  branches: ['agent/**']
+  vendor: anthropic
+  model: claude-opus
+verifiers:
+  codex: { app: codex-verify, vendor: openai, model: gpt-5-codex }
+  twin: { app: claude-verify, vendor: anthropic, model: claude-opus }
+gates:
+  checks:
+    required: [unit]
+  second_verifier:
+    count: 1
+    independence: vendor
+  mutation_check:
+    critical: ['src/**']
+merge:
+  when: ready
+  others: ready
+  base_branches: [main]
+";
+
+const BEFORE: &str = "pub fn start(runs: &mut Vec<u32>) {\n    runs.clear();\n}\n";
+/// The agent's change: one critical line, line 2.
+pub const AFTER: &str = "pub fn start(runs: &mut Vec<u32>) {\n    runs.push(1);\n}\n";
+
+/// More passes than any story needs: a story that reaches it does not settle.
+const MOST_PASSES: usize = 200;
+
+/// The stage.
+pub struct Stage {
+    pub github: Simulator,
+    pub clock: Clock,
+    pub store: Arc<dyn Store>,
+    pub app: App,
+    pub shop: RepoHandle,
+    pub alice: Actor,
+    pub agent: Actor,
+    pub codex: Actor,
+    pub twin: Actor,
+    pub api_url: String,
+}
+
+impl Stage {
+    /// A stage with the usual policy.
+    pub async fn new() -> Self {
+        Self::with_policy(POLICY).await
+    }
+
+    /// A stage with another policy; an empty one commits none.
+    pub async fn with_policy(policy: &str) -> Self {
+        let store = Arc::new(Sqlite::open("sqlite::memory:").await.unwrap());
+        Self::build(policy, store, 1).await
+    }
+
+    /// A stage on a store of its own, from a seed.
+    pub async fn build(policy: &str, store: Arc<dyn Store>, seed: u64) -> Self {
+        let start = chrono::DateTime::from_timestamp(1_790_000_000, 0).unwrap();
+        let clock = Clock::manual(start);
+        let options = Options {
+            clock: clock.clone(),
+            seed,
+        };
+        let github = Simulator::new(options).unwrap();
+        let api_url = github.serve().await.unwrap();
+        let app = product(&github, &api_url, store.clone(), clock.clone()).await;
+        let alice = github.user("alice");
+        let agent = github.other_app("acme-agent");
+        let codex = github.other_app("codex-verify");
+        let twin = github.other_app("claude-verify");
+        let mut files = vec![("src/start.rs", BEFORE), ("README.md", "# Shop\n")];
+        if !policy.is_empty() {
+            files.push((".github/countersign.yml", policy));
+        }
+        let shop = github.repo("acme/shop", &files).unwrap();
+        shop.allow(&alice, Permission::Admin).unwrap();
+        for app in [&agent, &codex, &twin] {
+            shop.allow(app, Permission::Write).unwrap();
+        }
+        shop.install_app(&alice).unwrap();
+        let stage = Self {
+            github,
+            clock,
+            store,
+            app,
+            shop,
+            alice,
+            agent,
+            codex,
+            twin,
+            api_url,
+        };
+        stage.settle().await;
+        stage
+    }
+
+    /// The product anew over the same store, as after a restart.
+    pub async fn restart(&mut self) {
+        let (api, store) = (self.api_url.clone(), self.store.clone());
+        self.app = product(&self.github, &api, store, self.clock.clone()).await;
+    }
+
+    /// Delivers what waits, understands it, and makes every pass that is due, until nothing is.
+    pub async fn settle(&self) {
+        loop {
+            let sent = self.github.deliver_all().await;
+            let made = self.app.settle(MOST_PASSES).await.unwrap();
+            assert!(made < MOST_PASSES, "it does not settle");
+            if sent + made == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Lets time pass, then settles.
+    pub async fn after(&self, seconds: i64) {
+        self.clock.advance(chrono::Duration::seconds(seconds));
+        self.settle().await;
+    }
+
+    /// The periodic sweep, then what follows from it.
+    pub async fn sweep(&self) {
+        self.app.sweep().await.unwrap();
+        self.settle().await;
+    }
+
+    /// The agent opens its pull request: one critical line changes.
+    pub async fn open_pull(&self) -> PullHandle {
+        let edits = Edits::write("src/start.rs", AFTER);
+        self.agent
+            .push(&self.shop, "agent/start", "Record every start", edits)
+            .unwrap();
+        let pull = self
+            .agent
+            .open_pull(&self.shop, "agent/start", "main", "Record every start")
+            .unwrap();
+        self.settle().await;
+        pull
+    }
+
+    /// The check `unit` passes on the pull request's head.
+    pub async fn unit_passes(&self, pull: &PullHandle) {
+        let head = pull.head().unwrap();
+        self.github
+            .actions()
+            .pass(&self.shop, &head, "unit")
+            .unwrap();
+        self.settle().await;
+    }
+
+    /// A verifier reports in a check run.
+    pub async fn reports(&self, verifier: &Actor, pull: &PullHandle, evidence: &Evidence) {
+        let head = pull.head().unwrap();
+        let text = evidence.block();
+        verifier
+            .report(&self.shop, &head, "verification", "success", &text)
+            .unwrap();
+        self.settle().await;
+    }
+
+    /// Good evidence for the pull request's head: tests ran, the changed line's mutant was killed.
+    pub fn evidence(&self, pull: &PullHandle) -> Evidence {
+        let head = pull.head().unwrap();
+        let tree = self.tree_of(&head);
+        let main = self.shop.tip("main").unwrap();
+        Evidence(json!({
+            "_type": "https://in-toto.io/Statement/v1",
+            "subject": [{ "name": "acme/shop", "digest": { "gitCommit": head } }],
+            "predicateType": "urn:countersign:verification:v1",
+            "predicate": {
+                "result": "approved",
+                "base": { "ref": "main", "sha": main },
+                "context": "exec-1",
+                "sandbox": { "executes": true, "writes": true },
+                "tests": [{ "command": "cargo test", "executed": 12, "passed": 12, "failed": 0,
+                            "exit_code": 0, "against": ["postgres:15"] }],
+                "mutation": {
+                    "tool": "countersign", "baseline": { "executed": 12, "exit_code": 0 },
+                    "mutants": [{ "id": "m1", "path": "src/start.rs", "start_line": 2,
+                                  "end_line": 2, "kind": "revert_hunk", "status": "killed",
+                                  "killed_by": ["starts_are_recorded"] }],
+                    "restored_tree": tree,
+                },
+            },
+        }))
+    }
+
+    pub fn tree_of(&self, commit: &str) -> String {
+        let world = self.github.lock();
+        let commit = world.pool.commit(commit).unwrap();
+        commit.tree.clone()
+    }
+
+    pub fn repo_id(&self) -> RepoId {
+        RepoId::new(self.shop.look(|repo| repo.id).unwrap()).unwrap()
+    }
+
+    /// The verdict on record.
+    pub async fn verdict(&self, pull: &PullHandle) -> Value {
+        let number = PullNumber::new(pull.look(|pull| pull.number).unwrap()).unwrap();
+        let record = self.store.record(self.repo_id(), number).await.unwrap();
+        record.verdict.unwrap_or(Value::Null)
+    }
+
+    /// The outcome on record.
+    pub async fn outcome(&self, pull: &PullHandle) -> String {
+        let verdict = self.verdict(pull).await;
+        verdict["outcome"].as_str().unwrap_or("none").to_owned()
+    }
+
+    /// One gate of the verdict on record.
+    pub async fn gate(&self, pull: &PullHandle, name: &str) -> Value {
+        let verdict = self.verdict(pull).await;
+        let gates = verdict["gates"].as_array().cloned().unwrap_or_default();
+        let found = gates.into_iter().find(|gate| gate["name"] == name);
+        found.unwrap_or_else(|| panic!("no gate {name} in {verdict:#}"))
+    }
+
+    /// Our newest check run on a head: status, conclusion, title.
+    pub fn our_check(&self, head: &str) -> Option<OurCheck> {
+        let world = self.github.lock();
+        let ours = world.our_app;
+        let repo = world.repo(self.repo_id().get()).unwrap();
+        let runs = repo.check_runs.values();
+        let newest = runs.filter(|run| run.app == ours && run.head == head).max_by_key(|run| run.id)?;
+        Some(OurCheck {
+            id: newest.id,
+            conclusion: newest.conclusion.clone(),
+            title: newest.output.title.clone().unwrap_or_default(),
+            summary: newest.output.summary.clone().unwrap_or_default(),
+            text: newest.output.text.clone().unwrap_or_default(),
+        })
+    }
+
+    pub fn merged(&self, pull: &PullHandle) -> bool {
+        pull.look(|pull| pull.merged()).unwrap()
+    }
+
+    /// The ledger's entries of one kind.
+    pub async fn ledger(&self, kind: Kind) -> Vec<Entry> {
+        let entries = self.store.ledger(None, 0, 10_000).await.unwrap();
+        entries.into_iter().filter(|entry| entry.kind == kind).collect()
+    }
+}
+
+/// What our check run says.
+#[derive(Debug)]
+pub struct OurCheck {
+    pub id: u64,
+    pub conclusion: Option<String>,
+    pub title: String,
+    pub summary: String,
+    pub text: String,
+}
+
+/// An evidence document, for bending.
+#[derive(Debug, Clone)]
+pub struct Evidence(pub Value);
+
+impl Evidence {
+    /// With one part changed: a JSON pointer below `predicate`.
+    pub fn with(mut self, pointer: &str, value: Value) -> Self {
+        let path = format!("/predicate{pointer}");
+        match self.0.pointer_mut(&path) {
+            Some(place) => *place = value,
+            None => {
+                let (parent, name) = path.rsplit_once('/').unwrap();
+                self.0.pointer_mut(parent).unwrap()[name] = value;
+            }
+        }
+        self
+    }
+
+    /// Without one part.
+    pub fn without(mut self, name: &str) -> Self {
+        self.0["predicate"].as_object_mut().unwrap().remove(name);
+        self
+    }
+
+    /// As Markdown.
+    pub fn block(&self) -> String {
+        format!("The report.\n\n```countersign\n{}\n```\n", self.0)
+    }
+}
+
+/// The product over a simulated GitHub, its webhook on a port of its own.
+pub async fn product(
+    github: &Simulator,
+    api_url: &str,
+    store: Arc<dyn Store>,
+    clock: Clock,
+) -> App {
+    let credentials = github.app();
+    let own_app = AppId::new(credentials.app_id).unwrap();
+    let client = Client::new(ClientOptions {
+        api_url: api_url.to_owned(),
+        app_id: own_app,
+        key: AppKey::read(&credentials.private_key_pem).unwrap(),
+        clock: clock.clone(),
+        patience: Patience {
+            between: Duration::ZERO,
+            ..Patience::default()
+        },
+    });
+    let client = Arc::new(client.unwrap());
+    let mut app = App::new(Parts {
+        store,
+        reads: client.clone(),
+        writes: client,
+        clock,
+        own_app,
+        webhook_secrets: vec![credentials.webhook_secret.clone().into()],
+        api_token: None,
+        sweep_interval: Duration::from_secs(600),
+        shadow: false,
+    });
+    app.open_inbox();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    github.set_webhook(format!("http://{}/webhook", listener.local_addr().unwrap()));
+    let routes = app.routes();
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    app
+}
