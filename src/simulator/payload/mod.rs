@@ -1,155 +1,79 @@
 //! What GitHub prints: JSON of everything in the world, for answers and deliveries alike.
+//!
+//! The shapes follow GitHub's REST reference and its published webhook schemas (the npm package
+//! `@octokit/webhooks-schemas`; a test validates every delivery against them where the package is
+//! at hand). Where an answer and a delivery differ, the delivery's form is named `*_event`. Deleted
+//! accounts print as null, which the schemas do not allow and GitHub does.
+//!
+//! Nothing here changes the world, and nothing fails: what cannot be computed prints as null.
 
-use serde_json::Value;
+mod account;
+mod check;
+mod commit;
+mod issue;
+mod pull;
+mod repository;
+mod rules;
+#[cfg(test)]
+mod tests;
 
-use super::world::*;
+use serde_json::{Value, json};
 
-/// `simple-user`; null for nobody and for deleted accounts.
-pub fn account(world: &World, account: Option<AccountId>) -> Value {
-    todo!()
+pub use account::{
+    account, app, installation, installation_lite, organization, permission, ping, pusher,
+    selection, team,
+};
+pub use check::{
+    check_run, check_run_event, check_suite, check_suite_event, combined_status, status,
+    status_event, workflow, workflow_run,
+};
+pub use commit::{
+    branch, commit, commit_simple, compare, content, file, git_commit, git_ref, push_commit,
+};
+pub use issue::{comment, issue, issue_of_pull, label, numbered, reaction};
+pub use pull::{
+    pull, pull_commits, pull_files, pull_simple, review, review_comment, review_event, thread,
+};
+pub use repository::{repository, repository_brief, repository_in_push};
+pub use rules::{branch_rules, protection, ruleset};
+
+use super::world::{Repo, Time, World};
+
+/// A time as GitHub prints it: whole seconds, UTC.
+pub fn time(time: Time) -> String {
+    time.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// An `integration`, as in `check_run.app`.
-pub fn app(world: &World, app: AppId) -> Value {
-    todo!()
+/// The `node_id` of something, as the GraphQL API takes it.
+pub fn node_id(prefix: &str, id: u64) -> String {
+    format!("{prefix}_kwDO{id:x}")
 }
 
-/// A whole installation.
-pub fn installation(world: &World, installation: &Installation) -> Value {
-    todo!()
+/// The API's address of a repository.
+fn api(world: &World, repo: &Repo) -> String {
+    format!("{}/repos/{}", world.origin, world.full_name(repo))
 }
 
-/// A whole repository.
-pub fn repository(world: &World, repo: &Repo) -> Value {
-    todo!()
+/// The page of a repository.
+fn page(world: &World, repo: &Repo) -> String {
+    format!("{}/{}", world.origin, world.full_name(repo))
 }
 
-/// The five fields of a repository in `installation*` deliveries.
-pub fn repository_brief(world: &World, repo: &Repo) -> Value {
-    todo!()
+fn link(address: String) -> Value {
+    json!({ "href": address })
 }
 
-/// A pull request as `GET /pulls/{n}` and `pull_request` deliveries show it.
-pub fn pull(world: &World, repo: &Repo, pull: &Pull) -> Value {
-    todo!()
-}
-
-/// A pull request as lists and review deliveries show it: no `mergeable`, no counts.
-pub fn pull_simple(world: &World, repo: &Repo, pull: &Pull) -> Value {
-    todo!()
-}
-
-/// A review (REST: upper-case state).
-pub fn review(world: &World, repo: &Repo, review: &Review) -> Value {
-    todo!()
-}
-
-/// A check run.
-pub fn check_run(world: &World, repo: &Repo, run: &CheckRun) -> Value {
-    todo!()
-}
-
-/// A check suite.
-pub fn check_suite(world: &World, repo: &Repo, suite: &Suite) -> Value {
-    todo!()
-}
-
-/// A commit status entry.
-pub fn status(world: &World, repo: &Repo, status: &Status) -> Value {
-    todo!()
-}
-
-/// `GET /commits/{ref}/status`, newest per context.
-pub fn combined_status(world: &World, repo: &Repo, sha: &str) -> Value {
-    todo!()
-}
-
-/// A workflow run.
-pub fn workflow_run(world: &World, repo: &Repo, run: &WorkflowRun) -> Value {
-    todo!()
-}
-
-/// An issue.
-pub fn issue(world: &World, repo: &Repo, issue: &Issue) -> Value {
-    todo!()
-}
-
-/// A pull request as the issues API shows it.
-pub fn issue_of_pull(world: &World, repo: &Repo, pull: &Pull) -> Value {
-    todo!()
-}
-
-/// A comment.
-pub fn comment(world: &World, repo: &Repo, comment: &IssueComment) -> Value {
-    todo!()
-}
-
-/// A label.
-pub fn label(world: &World, repo: &Repo, label: &Label) -> Value {
-    todo!()
-}
-
-/// `GET /branches/{branch}`, with its protection's required contexts.
-pub fn branch(world: &World, repo: &Repo, name: &str) -> Value {
-    todo!()
-}
-
-/// `GET /git/ref/{ref}`.
-pub fn git_ref(world: &World, repo: &Repo, name: &str) -> Value {
-    todo!()
-}
-
-/// `GET /git/commits/{sha}`; null when there is no such commit.
-pub fn git_commit(world: &World, repo: &Repo, sha: &str) -> Value {
-    todo!()
-}
-
-/// `GET /commits/{sha}` and entries of pull request commits (without files); null when unknown.
-pub fn commit(world: &World, repo: &Repo, sha: &str) -> Value {
-    todo!()
-}
-
-/// Commits of a pull request, oldest first (`GET /pulls/{n}/commits`).
-pub fn pull_commits(world: &World, repo: &Repo, pull: &Pull) -> Value {
-    todo!()
-}
-
-/// Changed files of a pull request against its merge base (`GET /pulls/{n}/files`).
-pub fn pull_files(world: &World, repo: &Repo, pull: &Pull) -> Value {
-    todo!()
-}
-
-/// `GET /compare/{base}...{head}`; null when a side is unknown. Whole: the HTTP room pages it.
-pub fn compare(world: &World, repo: &Repo, base: &str, head: &str) -> Value {
-    todo!()
-}
-
-/// `GET /contents/{path}`; null when it is not there.
-pub fn content(world: &World, repo: &Repo, path: &str, sha: &str) -> Value {
-    todo!()
-}
-
-/// `GET /rules/branches/{branch}`: the active rules that cover it.
-pub fn branch_rules(world: &World, repo: &Repo, branch: &str) -> Value {
-    todo!()
-}
-
-/// A ruleset.
-pub fn ruleset(world: &World, repo: &Repo, ruleset: &Ruleset) -> Value {
-    todo!()
-}
-
-/// `GET /branches/{branch}/protection`; null when it has none.
-pub fn protection(world: &World, repo: &Repo, branch: &str) -> Value {
-    todo!()
-}
-
-/// A team.
-pub fn team(world: &World, team: &Team) -> Value {
-    todo!()
-}
-
-/// `GET /collaborators/{login}/permission`.
-pub fn permission(world: &World, repo: &Repo, account: AccountId) -> Value {
-    todo!()
+/// `author_association`: a display fact that grants nothing.
+fn association(world: &World, repo: &Repo, account: u64) -> &'static str {
+    let in_team =
+        |team: &super::world::Team| team.org == repo.owner && team.members.contains(&account);
+    if repo.owner == account {
+        "OWNER"
+    } else if world.teams.iter().any(in_team) {
+        "MEMBER"
+    } else if repo.collaborators.contains_key(&account) {
+        "COLLABORATOR"
+    } else {
+        "NONE"
+    }
 }

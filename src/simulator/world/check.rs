@@ -1,5 +1,7 @@
 //! What reports on commits: check suites and runs, commit statuses, workflow runs.
 
+use serde_json::Value;
+
 use super::{AccountId, AppId, Sha, Time};
 
 /// All runs of one App on one commit; for GitHub Actions: of one workflow run.
@@ -76,6 +78,9 @@ pub struct CheckRun {
     pub output: Output,
     /// Its buttons.
     pub buttons: Vec<Button>,
+    /// A re-run replaced it: it is not among the latest any more, though nothing stands in its place
+    /// until the new run is created.
+    pub set_aside: bool,
 }
 
 /// One commit status entry; the newest per context is what counts.
@@ -130,6 +135,8 @@ pub struct WorkflowRun {
     pub run_number: u64,
     /// Who started it.
     pub actor: AccountId,
+    /// What `workflow_dispatch` gave it; null for other events.
+    pub inputs: Value,
     /// When it was made.
     pub created_at: Time,
     /// When it last changed.

@@ -20,41 +20,30 @@
 //! merges, diffs and conflicts are git's own (see [`git`](super::git)). Refusals carry GitHub's
 //! status and words, as [`Refusal`].
 //!
-//! # Acts (what the HTTP room calls; `by` is a [`Principal`])
-//!
-//! ```ignore
-//! fn repo_named(&self, full_name: &str) -> Done<RepoId>
-//! fn repo(&self, RepoId) -> Done<&Repo>;  fn pull(&self, RepoId, Number) -> Done<&Pull>
-//! fn installation_for(&self, AppId, RepoId) -> Option<&Installation>      // active or suspended
-//! fn permission_of(&self, RepoId, AccountId) -> Permission
-//! fn read_pull(&mut self, RepoId, Number) -> Done<()>                     // counts a single read: `mergeable` becomes known
-//! fn open_pull(&mut self, RepoId, by, PullDraft) -> Done<Number>
-//! fn edit_pull(&mut self, RepoId, Number, by, PullEdit) -> Done<()>       // title, body, base, state
-//! fn set_draft(..bool), arm_auto_merge(..), disarm_auto_merge(..)
-//! fn update_branch(&mut self, RepoId, Number, by, expected: Option<&str>) -> Done<()>
-//! fn merge(&mut self, RepoId, Number, by, &MergeRequest) -> Done<Sha>
-//! fn create_check_run(&mut self, RepoId, AppId, CheckDraft) -> Done<u64>
-//! fn update_check_run(&mut self, RepoId, u64, AppId, CheckEdit) -> Done<()>
-//! fn rerequest_check_run / rerequest_suite / press_button
-//! fn set_status(&mut self, RepoId, by, StatusDraft) -> Done<u64>
-//! fn review(&mut self, RepoId, Number, by, ReviewState, body) -> Done<u64>; edit_review; dismiss_review
-//! fn open_thread, resolve_thread(.., bool)
-//! fn comment(&mut self, RepoId, Number, by, body) -> Done<u64>; edit_comment; delete_comment; react
-//! fn open_issue, edit_issue, add_labels(.., &[&str]), remove_label, create_label
-//! fn dispatch_workflow(&mut self, RepoId, by, path_or_id, ref, inputs) -> Done<()>
-//! fn create_branch / move_branch(.., force) / delete_branch
-//! ```
-//!
 //! **What is left out.** Wikis, projects, releases, secrets, forks of forks, and whatever no gate
 //! of the product looks at.
 
 mod account;
 mod check;
+mod checking;
+mod comparing;
 mod delivery;
+mod gating;
 mod issue;
+mod lookup;
+mod merging;
+mod owning;
 mod pull;
+mod pulling;
+mod pushing;
 mod repository;
+mod reviewing;
 mod rules;
+mod talking;
+mod telling;
+#[cfg(test)]
+mod tests;
+mod workflows;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -66,15 +55,24 @@ pub use account::{
     Account, AccountKind, App, Installation, Permission, Principal, RepoSelection, Team,
 };
 pub use check::{Button, CheckRun, Output, Status, Suite, WorkflowRun};
+pub use checking::{CheckDraft, CheckEdit, StatusDraft};
 pub use delivery::Delivery;
+pub use gating::Unmet;
 pub use issue::{Issue, IssueComment, Label};
+pub use lookup::WEB_FLOW;
+pub use merging::MergeRequest;
 pub use pull::{
     AutoMerge, BaseSide, HeadSide, Mergeability, Pull, Review, ReviewState, ReviewThread,
 };
+pub use pulling::{PullDraft, PullEdit};
+pub use pushing::Change;
 pub use repository::{MergeMethod, MergeSettings, Repo};
 pub use rules::{
     BranchProtection, Bypass, Enforcement, RequiredCheck, RequiredReviews, Rule, Ruleset,
 };
+
+pub use talking::IssueEdit;
+pub use workflows::{MergeGroup, WorkflowDraft};
 
 use super::git::Pool;
 use crate::clock::Clock;
