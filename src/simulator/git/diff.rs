@@ -118,7 +118,9 @@ fn take_patch(file: &mut FileDiff, patch: &str) {
     let Some(start) = patch.find("\n@@ ") else {
         return;
     };
-    let hunks = patch[start..].trim_start_matches('\n').trim_end_matches('\n');
+    let hunks = patch[start..]
+        .trim_start_matches('\n')
+        .trim_end_matches('\n');
     for line in hunks.lines() {
         match line.as_bytes().first() {
             Some(b'+') => file.additions += 1,

@@ -19,7 +19,12 @@ pub struct Signature {
 
 impl Signature {
     fn text(&self) -> String {
-        format!("{} <{}> {} +0000", self.name, self.email, self.at.timestamp())
+        format!(
+            "{} <{}> {} +0000",
+            self.name,
+            self.email,
+            self.at.timestamp()
+        )
     }
 }
 

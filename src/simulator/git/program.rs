@@ -17,7 +17,12 @@ impl Pool {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("LC_ALL", "C");
-        for inherited in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"] {
+        for inherited in [
+            "GIT_DIR",
+            "GIT_WORK_TREE",
+            "GIT_INDEX_FILE",
+            "GIT_OBJECT_DIRECTORY",
+        ] {
             command.env_remove(inherited);
         }
         Ok(command.output()?)
@@ -54,7 +59,12 @@ impl Pool {
     /// `git merge-tree`: exit code 0 is a clean merge, 1 a conflict, anything else an error.
     pub(super) fn ask_merge(&self, arguments: &[&str]) -> Result<Merged, Failure> {
         let whole = [
-            &["merge-tree", "--write-tree", "--no-messages", "--allow-unrelated-histories"],
+            &[
+                "merge-tree",
+                "--write-tree",
+                "--no-messages",
+                "--allow-unrelated-histories",
+            ],
             arguments,
         ]
         .concat();
@@ -72,7 +82,15 @@ impl Pool {
 
     pub(super) fn ask_diff(&self, from: &str, to: &str) -> Result<Vec<FileDiff>, Failure> {
         let said = self.git(&[
-            "diff-tree", "-r", "-M", "--raw", "-p", "-z", "--full-index", from, to,
+            "diff-tree",
+            "-r",
+            "-M",
+            "--raw",
+            "-p",
+            "-z",
+            "--full-index",
+            from,
+            to,
         ])?;
         diff::read(&String::from_utf8_lossy(&said))
     }

@@ -46,7 +46,13 @@ fn git_itself_finds_no_fault_with_what_is_written_here() {
     let long = "x".repeat(200_000);
     let root = tree(
         &pool,
-        &[("a.txt", "a\n"), ("a/b.txt", "b\n"), ("a-b", "c\n"), ("long", &long), ("empty", "")],
+        &[
+            ("a.txt", "a\n"),
+            ("a/b.txt", "b\n"),
+            ("a-b", "c\n"),
+            ("long", &long),
+            ("empty", ""),
+        ],
     );
     let first = commit(&pool, &root, &[], "First");
     let second = commit(&pool, &tree(&pool, &[("z", "z")]), &[&first], "Second");
@@ -59,7 +65,11 @@ fn git_itself_finds_no_fault_with_what_is_written_here() {
         .args(["fsck", "--strict", "--no-dangling"])
         .output()
         .unwrap();
-    assert!(fsck.status.success(), "{}", String::from_utf8_lossy(&fsck.stderr));
+    assert!(
+        fsck.status.success(),
+        "{}",
+        String::from_utf8_lossy(&fsck.stderr)
+    );
 
     let log = Command::new("git")
         .arg("-C")
@@ -90,7 +100,12 @@ fn changes_to_different_ends_of_a_file_merge_and_changes_to_one_line_conflict() 
     };
     let files = pool.files(&merged).unwrap();
     let text = pool.blob(&files["poem"].id).unwrap();
-    assert_eq!(&*text, POEM.replace("one", "ONE").replace("seven", "SEVEN").as_bytes());
+    assert_eq!(
+        &*text,
+        POEM.replace("one", "ONE")
+            .replace("seven", "SEVEN")
+            .as_bytes()
+    );
     assert_eq!(pool.merge(&top, &other_top).unwrap(), Merged::Conflict);
 }
 
@@ -98,8 +113,18 @@ fn changes_to_different_ends_of_a_file_merge_and_changes_to_one_line_conflict() 
 fn a_criss_cross_history_has_two_merge_bases_and_git_still_merges_it() {
     let pool = Pool::shared().unwrap();
     let root = commit(&pool, &tree(&pool, &[("x", "0\n")]), &[], "Root");
-    let left = commit(&pool, &tree(&pool, &[("x", "0\n"), ("l", "l\n")]), &[&root], "Left");
-    let right = commit(&pool, &tree(&pool, &[("x", "0\n"), ("r", "r\n")]), &[&root], "Right");
+    let left = commit(
+        &pool,
+        &tree(&pool, &[("x", "0\n"), ("l", "l\n")]),
+        &[&root],
+        "Left",
+    );
+    let right = commit(
+        &pool,
+        &tree(&pool, &[("x", "0\n"), ("r", "r\n")]),
+        &[&root],
+        "Right",
+    );
     let both = tree(&pool, &[("x", "0\n"), ("l", "l\n"), ("r", "r\n")]);
     let one = commit(&pool, &both, &[&left, &right], "One");
     let two = commit(&pool, &both, &[&right, &left], "Two");
@@ -131,7 +156,12 @@ fn a_diff_tells_added_removed_modified_renamed_and_binary_files() {
     let pool = Pool::shared().unwrap();
     let from = tree(
         &pool,
-        &[("gone", "bye\n"), ("kept", POEM), ("old name", POEM), ("bits", "\0\u{1}")],
+        &[
+            ("gone", "bye\n"),
+            ("kept", POEM),
+            ("old name", POEM),
+            ("bits", "\0\u{1}"),
+        ],
     );
     let to = tree(
         &pool,
@@ -147,7 +177,13 @@ fn a_diff_tells_added_removed_modified_renamed_and_binary_files() {
         .iter()
         .map(|file| {
             let previous = file.previous.as_deref();
-            (file.path.as_str(), previous, file.status.word(), file.additions, file.deletions)
+            (
+                file.path.as_str(),
+                previous,
+                file.status.word(),
+                file.additions,
+                file.deletions,
+            )
         })
         .collect();
     assert_eq!(
@@ -173,7 +209,10 @@ fn a_branch_can_go_and_another_take_its_folder_name() {
     let sha = commit(&pool, &tree(&pool, &[("x", "0\n")]), &[], "x");
     let bare = Bare::create(&pool).unwrap();
     bare.set("refs/heads/agent/one", &sha).unwrap();
-    assert!(bare.set("refs/heads/agent", &sha).is_err(), "git cannot have both");
+    assert!(
+        bare.set("refs/heads/agent", &sha).is_err(),
+        "git cannot have both"
+    );
     bare.remove("refs/heads/agent/one").unwrap();
     bare.set("refs/heads/agent", &sha).unwrap();
 }

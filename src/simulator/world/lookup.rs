@@ -95,7 +95,7 @@ impl World {
     }
 
     /// The next id of a kind. Kinds start far apart, so that one taken for another is found out.
-    pub(super) fn next_id(&mut self, kind: &'static str) -> u64 {
+    pub(in crate::simulator) fn next_id(&mut self, kind: &'static str) -> u64 {
         let start = match kind {
             "account" => 1_000,
             "app" => 200_000,
