@@ -18,7 +18,7 @@ fn tree(pool: &Pool, files: &[(&str, &str)]) -> String {
         .map(|(path, text)| {
             let entry = Entry {
                 mode: "100644".to_owned(),
-                id: pool.write_blob(text.as_bytes()).unwrap(),
+                id: pool.write_blob(text.as_bytes()),
             };
             ((*path).to_owned(), entry)
         })
@@ -35,7 +35,7 @@ fn commit(pool: &Pool, tree: &str, parents: &[&str], message: &str) -> String {
         committer: signature(),
         message: message.to_owned(),
     };
-    pool.write_commit(commit).unwrap().sha.clone()
+    pool.write_commit(commit).sha.clone()
 }
 
 const POEM: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
@@ -56,12 +56,12 @@ fn git_itself_finds_no_fault_with_what_is_written_here() {
     );
     let first = commit(&pool, &root, &[], "First");
     let second = commit(&pool, &tree(&pool, &[("z", "z")]), &[&first], "Second");
-    let bare = Bare::create(&pool).unwrap();
+    let bare = Bare::create(&pool);
     bare.set("refs/heads/main", &second).unwrap();
 
     let fsck = Command::new("git")
         .arg("-C")
-        .arg(bare.path())
+        .arg(bare.path().unwrap())
         .args(["fsck", "--strict", "--no-dangling"])
         .output()
         .unwrap();
@@ -73,7 +73,7 @@ fn git_itself_finds_no_fault_with_what_is_written_here() {
 
     let log = Command::new("git")
         .arg("-C")
-        .arg(bare.path())
+        .arg(bare.path().unwrap())
         .args(["log", "--format=%H %s %ae", "main"])
         .output()
         .unwrap();
@@ -82,6 +82,7 @@ fn git_itself_finds_no_fault_with_what_is_written_here() {
         said,
         format!("{second} Second ada@example.org\n{first} First ada@example.org\n")
     );
+    pool.put_on_disk(&[&root]).unwrap();
     assert_eq!(pool.list_tree(&root).unwrap(), *pool.files(&root).unwrap());
 }
 
@@ -207,7 +208,7 @@ fn a_diff_tells_added_removed_modified_renamed_and_binary_files() {
 fn a_branch_can_go_and_another_take_its_folder_name() {
     let pool = Pool::shared().unwrap();
     let sha = commit(&pool, &tree(&pool, &[("x", "0\n")]), &[], "x");
-    let bare = Bare::create(&pool).unwrap();
+    let bare = Bare::create(&pool);
     bare.set("refs/heads/agent/one", &sha).unwrap();
     assert!(
         bare.set("refs/heads/agent", &sha).is_err(),

@@ -14,7 +14,12 @@ pub fn account(world: &World, account: Option<AccountId>) -> Value {
         return Value::Null;
     };
     let login = &account.login;
-    let url = format!("{}/users/{login}", world.origin);
+    if !world.behaviour.addresses {
+        return json!({ "login": login, "id": account.id, "type": account.kind.word() });
+    }
+    // The brackets of `slug[bot]` are escaped in addresses.
+    let address = login.replace('[', "%5B").replace(']', "%5D");
+    let url = format!("{}/users/{address}", world.origin);
     json!({
         "login": login,
         "id": account.id,
@@ -22,7 +27,7 @@ pub fn account(world: &World, account: Option<AccountId>) -> Value {
         "avatar_url": format!("{}/avatars/u/{}", world.origin, account.id),
         "gravatar_id": "",
         "url": url,
-        "html_url": format!("{}/{login}", world.origin),
+        "html_url": format!("{}/{address}", world.origin),
         "followers_url": format!("{url}/followers"),
         "following_url": format!("{url}/following{{/other_user}}"),
         "gists_url": format!("{url}/gists{{/gist_id}}"),

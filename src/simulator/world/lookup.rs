@@ -15,10 +15,11 @@ use crate::simulator::git::{self, Pool};
 pub const WEB_FLOW: AccountId = 19_864_447;
 
 /// What our App asks for, as its manifest says.
-const OUR_PERMISSIONS: [(&str, &str); 8] = [
+const OUR_PERMISSIONS: [(&str, &str); 9] = [
     ("actions", "write"),
     ("checks", "write"),
     ("contents", "write"),
+    ("deployments", "read"),
     ("issues", "write"),
     ("members", "read"),
     ("metadata", "read"),
@@ -27,9 +28,10 @@ const OUR_PERMISSIONS: [(&str, &str); 8] = [
 ];
 
 /// What our App subscribes to. `installation*` and `ping` come to every App unasked.
-const OUR_EVENTS: [&str; 13] = [
+const OUR_EVENTS: [&str; 14] = [
     "check_run",
     "check_suite",
+    "deployment_status",
     "issue_comment",
     "issues",
     "label",
