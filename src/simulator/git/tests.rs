@@ -217,3 +217,52 @@ fn a_branch_can_go_and_another_take_its_folder_name() {
     bare.remove("refs/heads/agent/one").unwrap();
     bare.set("refs/heads/agent", &sha).unwrap();
 }
+
+#[test]
+fn merging_by_trees_answers_what_a_merge_of_the_commits_in_a_real_repository_does() {
+    let pool = Pool::shared().unwrap();
+    let base = commit(
+        &pool,
+        &tree(&pool, &[("dir/poem", POEM), ("x", "x\n")]),
+        &[],
+        "Base",
+    );
+    let sevens = POEM.replace("seven", "SEVEN");
+    let sides = [
+        vec![("dir/poem", sevens.as_str()), ("x", "x\n")],
+        vec![("moved/poem", POEM), ("x", "x\n")],
+        vec![("x", "x\n")],
+        vec![("dir/poem", POEM), ("dir/new", "new\n"), ("x", "x\n")],
+        vec![("dir/poem", POEM), ("x/inside", "x\n")],
+        vec![("dir/poem", POEM), ("x", "y\n")],
+    ];
+    let heads: Vec<String> = sides
+        .iter()
+        .map(|files| commit(&pool, &tree(&pool, files), &[&base], "Side"))
+        .collect();
+    let bare = Bare::create(&pool);
+    for (index, head) in heads.iter().enumerate() {
+        bare.set(&format!("refs/heads/{index}"), head).unwrap();
+    }
+    let path = bare.path().unwrap();
+    for ours in &heads {
+        for theirs in &heads {
+            let said = Command::new("git")
+                .arg("-C")
+                .arg(path)
+                .args(["merge-tree", "--write-tree", "--no-messages", ours, theirs])
+                .output()
+                .unwrap();
+            let first = String::from_utf8_lossy(&said.stdout);
+            let expected = match said.status.code() {
+                Some(0) => Merged::Clean(first.lines().next().unwrap().to_owned()),
+                _ => Merged::Conflict,
+            };
+            assert_eq!(
+                pool.merge(ours, theirs).unwrap(),
+                expected,
+                "{ours} {theirs}"
+            );
+        }
+    }
+}

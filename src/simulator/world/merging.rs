@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     AccountId, Done, MergeMethod, Mergeability, Mislanding, Number, Permission, Principal, Refusal,
-    RepoId, Sha, World,
+    RepoId, Sha, Unmet, World,
 };
 use crate::simulator::git::{Commit, Merged};
 
@@ -136,8 +136,8 @@ impl World {
         if self.pool.merge(&base, &head)? == Merged::Conflict {
             return refuse("Pull Request is not mergeable");
         }
-        match self.unmet(repo, number, by, method)?.first() {
-            Some(unmet) => Err(Refusal::new(405, unmet.as_refusal())),
+        match Unmet::refusal(&self.unmet(repo, number, by, method)?) {
+            Some(told) => Err(Refusal::new(405, told)),
             None => Ok(()),
         }
     }

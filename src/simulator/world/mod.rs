@@ -6,7 +6,7 @@
 //! ```ignore
 //! let mut world = simulator.lock();
 //! let repo = world.repo_named("acme/shop")?;                    // by name, follows renames
-//! let answer = world.merge(repo, 7, &request, Principal::App(app));
+//! let answer = world.merge(repo, 7, Principal::App(app), &request);
 //! let page = payload::pull(&world, world.repo(repo)?, world.pull(repo, 7)?);
 //! ```
 //!
