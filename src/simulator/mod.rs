@@ -21,10 +21,7 @@
 //! ```
 
 pub mod actors;
-pub mod deliveries;
-pub mod faults;
 pub mod git;
-pub mod http;
 pub mod payload;
 pub mod world;
 
@@ -60,7 +57,6 @@ pub enum Unavailable {
 pub struct Simulator {
     world: Arc<Mutex<World>>,
     credentials: Credentials,
-    face: Arc<http::Face>,
 }
 
 impl Simulator {
@@ -76,7 +72,6 @@ impl Simulator {
         Ok(Self {
             world: Arc::new(Mutex::new(world)),
             credentials,
-            face: Arc::default(),
         })
     }
 

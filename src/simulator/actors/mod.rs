@@ -211,7 +211,8 @@ impl RepoHandle {
     /// # Errors
     /// 404 once it is deleted.
     pub fn path(&self) -> Done<std::path::PathBuf> {
-        self.look(|repo| repo.git.path().to_path_buf())
+        self.look(|repo| repo.git.path().map(std::path::Path::to_path_buf))?
+            .map_err(Into::into)
     }
 
     /// A pull request of this repository.

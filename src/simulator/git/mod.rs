@@ -8,8 +8,8 @@
 //! - All repositories of a process share one object store, the [`Pool`], through
 //!   `objects/info/alternates`; a repository itself is a few files ([`Bare`]). Making one starts no
 //!   process, and any git program can read and clone it.
-//! - Blobs, trees and commits are written here, byte for byte as git would (a test has `git fsck`
-//!   say so): a push costs file writes, not processes.
+//! - Blobs, trees and commits are made here, byte for byte as git would (a test has `git fsck` say
+//!   so): a push costs no process. They reach the disk when a program needs them.
 //! - What git answered is remembered under the ids it was asked about. Ids name content, so such an
 //!   answer never goes stale; worlds made of the same files share it. Random worlds by the thousand
 //!   become affordable.
@@ -27,7 +27,7 @@ mod program;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -49,6 +49,14 @@ pub enum Failure {
         arguments: String,
         /// What it said.
         stderr: String,
+    },
+    /// Two refs cannot both be: one is a folder of the other's name.
+    #[error("the ref {name} cannot be beside {other}")]
+    Ref {
+        /// The one that was to be made.
+        name: String,
+        /// The one that is there.
+        other: String,
     },
     /// There is no such object.
     #[error("there is no {kind} {sha}")]
@@ -86,6 +94,10 @@ pub enum Merged {
 
 #[derive(Debug, Default)]
 struct Memory {
+    /// Every object made here.
+    known: HashSet<String>,
+    /// Those of them that are not on disk yet: whole, with git's header.
+    unwritten: HashMap<String, Vec<u8>>,
     blobs: HashMap<String, Arc<[u8]>>,
     trees: HashMap<String, Arc<Files>>,
     commits: HashMap<String, Arc<Commit>>,
@@ -152,22 +164,19 @@ impl Pool {
     }
 
     /// Puts a file's content into the store.
-    ///
-    /// # Errors
-    /// [`Failure::Files`].
-    pub fn write_blob(&self, content: &[u8]) -> Result<String, Failure> {
-        let id = self.write_object("blob", content)?;
+    pub fn write_blob(&self, content: &[u8]) -> String {
+        let id = self.take_object("blob", content);
         self.memory()
             .blobs
             .entry(id.clone())
             .or_insert_with(|| content.into());
-        Ok(id)
+        id
     }
 
     /// Puts a tree, with all its folders, into the store.
     ///
     /// # Errors
-    /// [`Failure::Files`].
+    /// [`Failure::Unreadable`] for an entry whose id is not one.
     pub fn write_tree(&self, files: &Files) -> Result<String, Failure> {
         let flat: Vec<(&str, &Entry)> = files.iter().map(|(p, e)| (p.as_str(), e)).collect();
         let id = self.write_folder(&flat)?;
@@ -179,16 +188,13 @@ impl Pool {
     }
 
     /// Puts a commit into the store; its `sha` is filled in.
-    ///
-    /// # Errors
-    /// [`Failure::Files`].
-    pub fn write_commit(&self, mut commit: Commit) -> Result<Arc<Commit>, Failure> {
-        commit.sha = self.write_object("commit", commit.text().as_bytes())?;
+    pub fn write_commit(&self, mut commit: Commit) -> Arc<Commit> {
+        commit.sha = self.take_object("commit", commit.text().as_bytes());
         let commit = Arc::new(commit);
         self.memory()
             .commits
             .insert(commit.sha.clone(), Arc::clone(&commit));
-        Ok(commit)
+        commit
     }
 
     /// A commit.
@@ -245,7 +251,7 @@ impl Pool {
         let (left, right) = (self.commit(ours)?, self.commit(theirs)?);
         let [base] = bases.as_slice() else {
             let key = [bases.join(" "), ours.to_owned(), theirs.to_owned()];
-            return self.remembered_merge(key, &[ours, theirs]);
+            return self.remembered_merge(key, [ours, theirs], &[ours, theirs]);
         };
         let base = self.commit(base)?;
         self.merge_trees(&base.tree, &left.tree, &right.tree)
@@ -265,13 +271,19 @@ impl Pool {
         }
         let key = [base.to_owned(), ours.to_owned(), theirs.to_owned()];
         let option = format!("--merge-base={base}");
-        self.remembered_merge(key, &[&option, ours, theirs])
+        self.remembered_merge(key, [base, ours, theirs], &[&option, ours, theirs])
     }
 
-    fn remembered_merge(&self, key: [String; 3], arguments: &[&str]) -> Result<Merged, Failure> {
+    fn remembered_merge<const N: usize>(
+        &self,
+        key: [String; 3],
+        objects: [&str; N],
+        arguments: &[&str],
+    ) -> Result<Merged, Failure> {
         if let Some(merged) = self.memory().merges.get(&key) {
             return Ok(merged.clone());
         }
+        self.put_on_disk(&objects)?;
         let merged = self.ask_merge(arguments)?;
         self.memory().merges.insert(key, merged.clone());
         Ok(merged)
@@ -289,6 +301,7 @@ impl Pool {
         if let Some(diff) = self.memory().diffs.get(&key) {
             return Ok(Arc::clone(diff));
         }
+        self.put_on_disk(&[from, to])?;
         let diff: Arc<[FileDiff]> = self.ask_diff(from, to)?.into();
         self.memory().diffs.insert(key, Arc::clone(&diff));
         Ok(diff)

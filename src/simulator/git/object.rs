@@ -63,7 +63,8 @@ impl Commit {
 }
 
 impl Pool {
-    pub(super) fn write_object(&self, kind: &str, body: &[u8]) -> Result<String, Failure> {
+    /// Takes an object into memory under its id; it reaches the disk when a program needs it.
+    pub(super) fn take_object(&self, kind: &str, body: &[u8]) -> String {
         let mut whole = format!("{kind} {}\0", body.len()).into_bytes();
         whole.extend_from_slice(body);
         let digest = aws_lc_rs::digest::digest(
@@ -71,17 +72,39 @@ impl Pool {
             whole.as_slice(),
         );
         let id = hex::encode(digest.as_ref());
-        let (folder, name) = id.split_at(2);
-        let folder = self.objects().join(folder);
-        let file = folder.join(name);
-        if !file.exists() {
-            fs::create_dir_all(&folder)?;
-            // Worlds of several threads write into one pool: a half-written object must never show.
-            let draft = folder.join(format!("draft-{}", self.next()));
-            fs::write(&draft, zlib_stored(&whole))?;
-            fs::rename(&draft, &file)?;
+        let memory = &mut *self.memory();
+        if memory.known.insert(id.clone()) {
+            memory.unwritten.insert(id.clone(), whole);
         }
-        Ok(id)
+        id
+    }
+
+    /// Writes these objects and everything they rest on, as far as it is not on disk yet.
+    ///
+    /// # Errors
+    /// [`Failure::Files`].
+    pub(super) fn put_on_disk(&self, ids: &[&str]) -> Result<(), Failure> {
+        let mut open: Vec<String> = ids.iter().map(|&id| id.to_owned()).collect();
+        let mut taken = Vec::new();
+        let mut memory = self.memory();
+        while let Some(id) = open.pop() {
+            if let Some(whole) = memory.unwritten.remove(&id) {
+                open.extend(rests_on(&whole));
+                taken.push((id, whole));
+            }
+        }
+        // The lock is kept: whoever asks for the same objects must find them written.
+        for (id, whole) in taken {
+            let (folder, name) = id.split_at(2);
+            let folder = self.objects().join(folder);
+            let file = folder.join(name);
+            // Git may have made the same object meanwhile, and its files are read-only.
+            if !file.exists() {
+                fs::create_dir_all(&folder)?;
+                fs::write(file, zlib_stored(&whole))?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the tree of one folder; `files` are its files in order, paths relative to it.
@@ -113,8 +136,39 @@ impl Pool {
             body.extend_from_slice(format!("{mode} {name}\0").as_bytes());
             body.extend(hex::decode(id).map_err(|_| Failure::Unreadable(id.clone()))?);
         }
-        self.write_object("tree", &body)
+        Ok(self.take_object("tree", &body))
     }
+}
+
+/// The objects an object names: a commit's tree and parents, a folder's entries.
+fn rests_on(whole: &[u8]) -> Vec<String> {
+    let Some(end) = whole.iter().position(|byte| *byte == 0) else {
+        return Vec::new();
+    };
+    let body = &whole[end + 1..];
+    if whole.starts_with(b"commit ") {
+        let text = String::from_utf8_lossy(body);
+        return text
+            .lines()
+            .take_while(|line| !line.is_empty())
+            .filter_map(|line| line.strip_prefix("tree ").or(line.strip_prefix("parent ")))
+            .map(str::to_owned)
+            .collect();
+    }
+    let mut named = Vec::new();
+    let mut rest = if whole.starts_with(b"tree ") {
+        body
+    } else {
+        &[]
+    };
+    while let Some(end) = rest.iter().position(|byte| *byte == 0) {
+        let Some(id) = rest.get(end + 1..end + 21) else {
+            break;
+        };
+        named.push(hex::encode(id));
+        rest = &rest[end + 21..];
+    }
+    named
 }
 
 /// A zlib stream of stored blocks.

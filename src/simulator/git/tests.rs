@@ -18,7 +18,7 @@ fn tree(pool: &Pool, files: &[(&str, &str)]) -> String {
         .map(|(path, text)| {
             let entry = Entry {
                 mode: "100644".to_owned(),
-                id: pool.write_blob(text.as_bytes()).unwrap(),
+                id: pool.write_blob(text.as_bytes()),
             };
             ((*path).to_owned(), entry)
         })
@@ -35,7 +35,7 @@ fn commit(pool: &Pool, tree: &str, parents: &[&str], message: &str) -> String {
         committer: signature(),
         message: message.to_owned(),
     };
-    pool.write_commit(commit).unwrap().sha.clone()
+    pool.write_commit(commit).sha.clone()
 }
 
 const POEM: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
@@ -56,12 +56,12 @@ fn git_itself_finds_no_fault_with_what_is_written_here() {
     );
     let first = commit(&pool, &root, &[], "First");
     let second = commit(&pool, &tree(&pool, &[("z", "z")]), &[&first], "Second");
-    let bare = Bare::create(&pool).unwrap();
+    let bare = Bare::create(&pool);
     bare.set("refs/heads/main", &second).unwrap();
 
     let fsck = Command::new("git")
         .arg("-C")
-        .arg(bare.path())
+        .arg(bare.path().unwrap())
         .args(["fsck", "--strict", "--no-dangling"])
         .output()
         .unwrap();
@@ -73,7 +73,7 @@ fn git_itself_finds_no_fault_with_what_is_written_here() {
 
     let log = Command::new("git")
         .arg("-C")
-        .arg(bare.path())
+        .arg(bare.path().unwrap())
         .args(["log", "--format=%H %s %ae", "main"])
         .output()
         .unwrap();
@@ -82,6 +82,7 @@ fn git_itself_finds_no_fault_with_what_is_written_here() {
         said,
         format!("{second} Second ada@example.org\n{first} First ada@example.org\n")
     );
+    pool.put_on_disk(&[&root]).unwrap();
     assert_eq!(pool.list_tree(&root).unwrap(), *pool.files(&root).unwrap());
 }
 
@@ -207,7 +208,7 @@ fn a_diff_tells_added_removed_modified_renamed_and_binary_files() {
 fn a_branch_can_go_and_another_take_its_folder_name() {
     let pool = Pool::shared().unwrap();
     let sha = commit(&pool, &tree(&pool, &[("x", "0\n")]), &[], "x");
-    let bare = Bare::create(&pool).unwrap();
+    let bare = Bare::create(&pool);
     bare.set("refs/heads/agent/one", &sha).unwrap();
     assert!(
         bare.set("refs/heads/agent", &sha).is_err(),
@@ -215,4 +216,53 @@ fn a_branch_can_go_and_another_take_its_folder_name() {
     );
     bare.remove("refs/heads/agent/one").unwrap();
     bare.set("refs/heads/agent", &sha).unwrap();
+}
+
+#[test]
+fn merging_by_trees_answers_what_a_merge_of_the_commits_in_a_real_repository_does() {
+    let pool = Pool::shared().unwrap();
+    let base = commit(
+        &pool,
+        &tree(&pool, &[("dir/poem", POEM), ("x", "x\n")]),
+        &[],
+        "Base",
+    );
+    let sevens = POEM.replace("seven", "SEVEN");
+    let sides = [
+        vec![("dir/poem", sevens.as_str()), ("x", "x\n")],
+        vec![("moved/poem", POEM), ("x", "x\n")],
+        vec![("x", "x\n")],
+        vec![("dir/poem", POEM), ("dir/new", "new\n"), ("x", "x\n")],
+        vec![("dir/poem", POEM), ("x/inside", "x\n")],
+        vec![("dir/poem", POEM), ("x", "y\n")],
+    ];
+    let heads: Vec<String> = sides
+        .iter()
+        .map(|files| commit(&pool, &tree(&pool, files), &[&base], "Side"))
+        .collect();
+    let bare = Bare::create(&pool);
+    for (index, head) in heads.iter().enumerate() {
+        bare.set(&format!("refs/heads/{index}"), head).unwrap();
+    }
+    let path = bare.path().unwrap();
+    for ours in &heads {
+        for theirs in &heads {
+            let said = Command::new("git")
+                .arg("-C")
+                .arg(path)
+                .args(["merge-tree", "--write-tree", "--no-messages", ours, theirs])
+                .output()
+                .unwrap();
+            let first = String::from_utf8_lossy(&said.stdout);
+            let expected = match said.status.code() {
+                Some(0) => Merged::Clean(first.lines().next().unwrap().to_owned()),
+                _ => Merged::Conflict,
+            };
+            assert_eq!(
+                pool.merge(ours, theirs).unwrap(),
+                expected,
+                "{ours} {theirs}"
+            );
+        }
+    }
 }

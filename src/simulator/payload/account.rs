@@ -14,6 +14,9 @@ pub fn account(world: &World, account: Option<AccountId>) -> Value {
         return Value::Null;
     };
     let login = &account.login;
+    if !world.behaviour.addresses {
+        return json!({ "login": login, "id": account.id, "type": account.kind.word() });
+    }
     // The brackets of `slug[bot]` are escaped in addresses.
     let address = login.replace('[', "%5B").replace(']', "%5D");
     let url = format!("{}/users/{address}", world.origin);

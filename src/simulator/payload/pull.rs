@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::issue::{labels_of, no_reactions};
 use super::{account, api, association, commit, file, link, node_id, page, repository, time};
-use crate::simulator::world::{AccountId, Mergeability, Pull, Repo, Review, ReviewThread, World};
+use crate::simulator::world::{
+    AccountId, Mergeability, Number, Pull, Repo, Review, ReviewThread, World,
+};
 
 /// A pull request as lists and review deliveries show it: no `mergeable`, no counts.
 pub fn pull_simple(world: &World, repo: &Repo, pull: &Pull) -> Value {
@@ -15,7 +17,6 @@ pub fn pull_simple(world: &World, repo: &Repo, pull: &Pull) -> Value {
         format!("{api}/issues/{number}"),
     );
     let html = format!("{}/pull/{number}", page(world, repo));
-    let statuses = format!("{api}/statuses/{}", pull.head.sha);
     let reviewers: Vec<Value> = pull
         .requested_reviewers
         .iter()
@@ -51,19 +52,10 @@ pub fn pull_simple(world: &World, repo: &Repo, pull: &Pull) -> Value {
         "review_comments_url": format!("{url}/comments"),
         "review_comment_url": format!("{api}/pulls/comments{{/number}}"),
         "comments_url": format!("{issue}/comments"),
-        "statuses_url": statuses,
+        "statuses_url": format!("{api}/statuses/{}", pull.head.sha),
         "head": head(world, pull),
         "base": side(world, Some(repo), repo.owner, &pull.base.branch, &pull.base.sha),
-        "_links": {
-            "self": link(url.clone()),
-            "html": link(html),
-            "issue": link(issue.clone()),
-            "comments": link(format!("{issue}/comments")),
-            "review_comments": link(format!("{url}/comments")),
-            "review_comment": link(format!("{api}/pulls/comments{{/number}}")),
-            "commits": link(format!("{url}/commits")),
-            "statuses": link(statuses),
-        },
+        "_links": links(&api, &pull.head.sha, number, html),
         "author_association": association(world, repo, pull.author),
         "auto_merge": pull.auto_merge.as_ref().map(|armed| json!({
             "enabled_by": account(world, Some(armed.by)),
@@ -72,6 +64,23 @@ pub fn pull_simple(world: &World, repo: &Repo, pull: &Pull) -> Value {
             "commit_message": null,
         })),
         "active_lock_reason": null,
+    })
+}
+
+fn links(api: &str, head: &str, number: Number, html: String) -> Value {
+    let (url, issue) = (
+        format!("{api}/pulls/{number}"),
+        format!("{api}/issues/{number}"),
+    );
+    json!({
+        "html": link(html),
+        "comments": link(format!("{issue}/comments")),
+        "review_comments": link(format!("{url}/comments")),
+        "review_comment": link(format!("{api}/pulls/comments{{/number}}")),
+        "commits": link(format!("{url}/commits")),
+        "statuses": link(format!("{api}/statuses/{head}")),
+        "issue": link(issue),
+        "self": link(url),
     })
 }
 

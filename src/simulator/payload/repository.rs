@@ -63,6 +63,9 @@ pub(super) fn lite(world: &World, repo: &Repo) -> Value {
         "description": repo.description,
         "fork": repo.fork_of.is_some(),
     });
+    if !world.behaviour.addresses {
+        return value;
+    }
     for (field, below) in BELOW {
         value[field] = json!(format!("{api}{below}"));
     }

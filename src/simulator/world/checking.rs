@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    ACTIONS_APP, AccountId, AppId, Button, CheckRun, Done, Output, Principal, Refusal, Repo,
-    RepoId, Sha, Status, Suite, Time, World,
+    AccountId, AppId, Button, CheckRun, Done, Output, Principal, Refusal, Repo, RepoId, Sha,
+    Status, Suite, Time, World,
 };
 use crate::simulator::payload;
 
@@ -408,11 +408,6 @@ impl World {
             });
             json!({ "check_suite": suite })
         });
-    }
-
-    /// Whether an App is GitHub Actions, whose suites belong to workflow runs.
-    pub fn is_actions(app: AppId) -> bool {
-        app == ACTIONS_APP
     }
 }
 

@@ -31,13 +31,16 @@ impl Unmet {
         }
     }
 
-    /// The message of the 405.
-    pub fn as_refusal(&self) -> String {
-        if self.by_ruleset {
-            format!("Repository rule violations found\n\n{}\n\n", self.text)
-        } else {
-            self.text.clone()
+    /// The message of the 405: what classic protection lacks is told alone and first, what rulesets
+    /// lack is told together. `None` when nothing is unmet.
+    pub fn refusal(unmet: &[Self]) -> Option<String> {
+        let first = unmet.first()?;
+        if !first.by_ruleset {
+            return Some(first.text.clone());
         }
+        let texts: Vec<&str> = unmet.iter().map(|unmet| unmet.text.as_str()).collect();
+        let told = texts.join("\n\n");
+        Some(format!("Repository rule violations found\n\n{told}\n\n"))
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     AccountId, Done, MergeMethod, Mergeability, Mislanding, Number, Permission, Principal, Refusal,
-    RepoId, Sha, World,
+    RepoId, Sha, Unmet, World,
 };
 use crate::simulator::git::{Commit, Merged};
 
@@ -59,7 +59,7 @@ impl World {
                 parents: vec![base, head],
                 author: self.web_flow(),
                 committer: self.web_flow(),
-            })?),
+            })),
         };
         let repo = self.repo_mut(repo)?;
         if let Mergeability::Clean(trial) = &known {
@@ -136,8 +136,8 @@ impl World {
         if self.pool.merge(&base, &head)? == Merged::Conflict {
             return refuse("Pull Request is not mergeable");
         }
-        match self.unmet(repo, number, by, method)?.first() {
-            Some(unmet) => Err(Refusal::new(405, unmet.as_refusal())),
+        match Unmet::refusal(&self.unmet(repo, number, by, method)?) {
+            Some(told) => Err(Refusal::new(405, told)),
             None => Ok(()),
         }
     }
@@ -191,7 +191,7 @@ impl World {
             Some(Mislanding::WrongParents) => commit.parents.truncate(1),
             None => {}
         }
-        let sha = self.write_commit(commit)?;
+        let sha = self.write_commit(commit);
         self.repo_mut(repo)?.verified.insert(sha.clone());
         self.finish_landing(repo, number, &sha, by)
     }
@@ -217,7 +217,7 @@ impl World {
                 author: commit.author.clone(),
                 committer: self.web_flow(),
                 message: commit.message.clone(),
-            })?;
+            });
         }
         Ok(tip.sha.clone())
     }

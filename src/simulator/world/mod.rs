@@ -6,7 +6,7 @@
 //! ```ignore
 //! let mut world = simulator.lock();
 //! let repo = world.repo_named("acme/shop")?;                    // by name, follows renames
-//! let answer = world.merge(repo, 7, &request, Principal::App(app));
+//! let answer = world.merge(repo, 7, Principal::App(app), &request);
 //! let page = payload::pull(&world, world.repo(repo)?, world.pull(repo, 7)?);
 //! ```
 //!
@@ -147,6 +147,9 @@ pub struct Behaviour {
     pub list_pulls_in_checks: bool,
     /// `update-branch` moves `commit_id` of the reviews to the new head, as GitHub does.
     pub update_branch_moves_reviews: bool,
+    /// Accounts and repositories are printed with the dozens of addresses GitHub hangs on them. They
+    /// are most of the cost of a delivery: random worlds by the thousand leave them out.
+    pub addresses: bool,
 }
 
 impl Default for Behaviour {
@@ -155,6 +158,7 @@ impl Default for Behaviour {
             mergeable_null_reads: 1,
             list_pulls_in_checks: true,
             update_branch_moves_reviews: true,
+            addresses: true,
         }
     }
 }

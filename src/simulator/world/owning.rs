@@ -68,7 +68,7 @@ impl World {
     ) -> Done<RepoId> {
         let id = self.next_id("repository");
         let now = self.now();
-        let git = Bare::create(&self.pool)?;
+        let git = Bare::create(&self.pool);
         for (branch, tip) in &branches {
             git.set(&format!("refs/heads/{branch}"), tip)?;
         }

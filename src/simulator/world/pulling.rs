@@ -358,7 +358,7 @@ impl World {
             author: self.signature(self.actor(by)),
             committer: self.web_flow(),
             message: format!("Merge branch '{base_name}' into {branch}"),
-        })?;
+        });
         self.repo_mut(home)?.verified.insert(sha.clone());
         if self.behaviour.update_branch_moves_reviews {
             for review in self.repo_mut(repo)?.reviews.values_mut() {

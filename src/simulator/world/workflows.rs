@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    ACTIONS_APP, AccountId, CheckDraft, Done, MergeMethod, Number, Output, Principal, Refusal,
-    RepoId, Sha, WorkflowRun, World,
+    ACTIONS_APP, AccountId, CheckDraft, Done, Number, Output, Principal, Refusal, RepoId, Sha,
+    WorkflowRun, World,
 };
 use crate::simulator::git::{Commit, Merged};
 use crate::simulator::payload;
@@ -247,7 +247,7 @@ impl World {
                 author: self.web_flow(),
                 committer: self.web_flow(),
                 message: format!("Merge pull request #{number}\n\n{}", pull.title),
-            })?;
+            });
             self.repo_mut(repo)?.verified.insert(head.clone());
         }
         let last = members.last().unwrap_or(first);
@@ -299,17 +299,5 @@ impl World {
         });
         self.tell(repo, "merge_group", Some(action), super::WEB_FLOW, |_| more);
         Ok(())
-    }
-
-    /// The method a merge queue lands with, when a ruleset asks for one on this branch.
-    pub fn queue_method(&self, repo: RepoId, branch: &str) -> Option<MergeMethod> {
-        let about = self.repos.get(&repo)?;
-        self.rulesets_of(about, branch)
-            .iter()
-            .flat_map(|ruleset| &ruleset.rules)
-            .find_map(|rule| match rule {
-                super::Rule::MergeQueue(method) => Some(*method),
-                _ => None,
-            })
     }
 }
