@@ -138,19 +138,7 @@ impl Execute {
             Begun::Unfinished(..) if order.update.is_some() => None,
             Begun::Unfinished(..) => self.find_own_run(kept, record, &order.head).await?,
         };
-        let written = match (found, order.update) {
-            (Some(run), _) | (None, Some(run)) => self
-                .writes
-                .update_check(&kept.repo, run, &order.page)
-                .await
-                .map(|()| run),
-            (None, None) => {
-                let external_id = external_id(kept.number);
-                self.writes
-                    .create_check(&kept.repo, &order.head, &external_id, &order.page)
-                    .await
-            }
-        };
+        let written = self.write_check(kept, &order, found).await;
         match written {
             Ok(run) => {
                 let published = Published {
@@ -174,6 +162,27 @@ impl Execute {
                 Err(refused.into())
             }
         }
+    }
+
+    /// Updates the run that is there, or makes one; a run that is gone is made anew.
+    async fn write_check(
+        &self,
+        kept: &Kept,
+        order: &CheckOrder,
+        found: Option<CheckRunId>,
+    ) -> Result<CheckRunId, Refused> {
+        if let Some(run) = found.or(order.update) {
+            let updated = self.writes.update_check(&kept.repo, run, &order.page).await;
+            match updated {
+                Ok(()) => return Ok(run),
+                Err(Refused::NotFound(_)) => {}
+                Err(refused) => return Err(refused),
+            }
+        }
+        let external_id = external_id(kept.number);
+        self.writes
+            .create_check(&kept.repo, &order.head, &external_id, &order.page)
+            .await
     }
 
     /// Takes over what an earlier try published, then lets the verdict be compared with it again.

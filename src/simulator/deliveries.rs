@@ -43,7 +43,10 @@ pub struct Sent {
 
 impl Simulator {
     fn post(&self) -> std::sync::MutexGuard<'_, Post> {
-        self.face.post.lock().unwrap_or_else(PoisonError::into_inner)
+        self.face
+            .post
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// From now on deliveries go to this address.
@@ -99,7 +102,12 @@ impl Simulator {
     /// # Errors
     /// 404 for one that was never tried.
     pub async fn redeliver(&self, id: u64) -> Done<()> {
-        let known = self.post().sent.iter().find(|sent| sent.delivery.id == id).cloned();
+        let known = self
+            .post()
+            .sent
+            .iter()
+            .find(|sent| sent.delivery.id == id)
+            .cloned();
         let mut delivery = known.ok_or_else(Refusal::not_found)?.delivery;
         delivery.id = self.lock().next_id("delivery");
         self.send(&delivery, true).await;
@@ -130,7 +138,10 @@ impl Simulator {
             .header("x-github-event", &delivery.event)
             .header("x-github-delivery", &delivery.guid)
             .header("x-github-hook-id", "401234567")
-            .header("x-github-hook-installation-target-id", self.app().app_id.to_string())
+            .header(
+                "x-github-hook-installation-target-id",
+                self.app().app_id.to_string(),
+            )
             .header("x-github-hook-installation-target-type", "integration")
             .header("x-hub-signature-256", format!("sha256={signature}"))
             .body(Body::from(body))
@@ -142,7 +153,8 @@ impl Simulator {
             self.note(delivery, 0, again);
             return 0;
         };
-        let client: Client<HttpConnector, Body> = Client::builder(TokioExecutor::new()).build_http();
+        let client: Client<HttpConnector, Body> =
+            Client::builder(TokioExecutor::new()).build_http();
         let answered = match self.request(delivery, &url) {
             None => None,
             Some(request) => match tokio::time::timeout(PATIENCE, client.request(request)).await {

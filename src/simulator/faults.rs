@@ -196,7 +196,10 @@ mod tests {
     fn a_rule_fires_as_often_as_it_says() {
         let mut plan = FaultPlan::none().with("PUT", "/merge", 1, Fault::DoneThen502);
         assert_eq!(plan.of_call("GET", "/pulls/1/merge"), None);
-        assert_eq!(plan.of_call("PUT", "/pulls/1/merge"), Some(Fault::DoneThen502));
+        assert_eq!(
+            plan.of_call("PUT", "/pulls/1/merge"),
+            Some(Fault::DoneThen502)
+        );
         assert_eq!(plan.of_call("PUT", "/pulls/1/merge"), None);
     }
 }

@@ -21,7 +21,10 @@
 //! ```
 
 pub mod actors;
+pub mod deliveries;
+pub mod faults;
 pub mod git;
+pub mod http;
 pub mod payload;
 pub mod world;
 
@@ -57,6 +60,7 @@ pub enum Unavailable {
 pub struct Simulator {
     world: Arc<Mutex<World>>,
     credentials: Credentials,
+    face: Arc<http::Face>,
 }
 
 impl Simulator {
@@ -72,6 +76,7 @@ impl Simulator {
         Ok(Self {
             world: Arc::new(Mutex::new(world)),
             credentials,
+            face: Arc::default(),
         })
     }
 

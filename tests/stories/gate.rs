@@ -17,14 +17,20 @@ async fn a_pull_request_waits_for_a_second_verifier_and_is_merged_when_it_has_on
 
     stage.unit_passes(&pull).await;
     assert_eq!(stage.gate(&pull, "checks").await["state"], "satisfied");
-    assert_eq!(stage.gate(&pull, "second_verifier").await["state"], "waiting");
+    assert_eq!(
+        stage.gate(&pull, "second_verifier").await["state"],
+        "waiting"
+    );
     assert!(!stage.merged(&pull));
 
     let evidence = stage.evidence(&pull);
     stage.reports(&stage.codex, &pull, &evidence).await;
-    assert!(stage.merged(&pull), "{:#}", stage.verdict(&pull).await);
+    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
     assert_eq!(stage.outcome(&pull).await, "merged");
-    assert_eq!(stage.our_check(&head).unwrap().conclusion.as_deref(), Some("success"));
+    assert_eq!(
+        stage.our_check(&head).unwrap().conclusion.as_deref(),
+        Some("success")
+    );
 
     let tip = stage.shop.tip("main").unwrap();
     let landed = stage.github.lock().pool.commit(&tip).unwrap();

@@ -10,7 +10,9 @@ use countersign::domain::ledger::{Entry, Kind};
 use countersign::domain::model::{AppId, PullNumber, RepoId};
 use countersign::github::auth::AppKey;
 use countersign::github::{Client, ClientOptions, Patience};
-use countersign::simulator::{Actor, Edits, Options, Permission, PullHandle, RepoHandle, Simulator};
+use countersign::simulator::{
+    Actor, Edits, Options, Permission, PullHandle, RepoHandle, Simulator,
+};
 use countersign::store::Store;
 use countersign::store::sqlite::Sqlite;
 use serde_json::{Value, json};
@@ -83,6 +85,8 @@ impl Stage {
             seed,
         };
         let github = Simulator::new(options).unwrap();
+        // GitHub knows at once whether it merges; one story is about the time when it does not.
+        github.lock().behaviour.mergeable_null_reads = 0;
         let api_url = github.serve().await.unwrap();
         let app = product(&github, &api_url, store.clone(), clock.clone()).await;
         let alice = github.user("alice");
@@ -229,6 +233,21 @@ impl Stage {
         verdict["outcome"].as_str().unwrap_or("none").to_owned()
     }
 
+    /// The verdict on record in a few lines, for failing tests.
+    pub async fn told(&self, pull: &PullHandle) -> String {
+        let verdict = self.verdict(pull).await;
+        let gates = verdict["gates"].as_array().cloned().unwrap_or_default();
+        let lines = gates
+            .iter()
+            .map(|gate| format!("{} {}: {}\n", gate["state"], gate["name"], gate["reason"]));
+        let calls = self.github.calls();
+        let calls = calls.iter().rev().take(15).rev();
+        let calls = calls.map(|call| format!("{} {} {}\n", call.status, call.method, call.path));
+        format!("{} ({})\n", verdict["outcome"], verdict["freshness"])
+            + &lines.collect::<String>()
+            + &calls.collect::<String>()
+    }
+
     /// One gate of the verdict on record.
     pub async fn gate(&self, pull: &PullHandle, name: &str) -> Value {
         let verdict = self.verdict(pull).await;
@@ -239,11 +258,14 @@ impl Stage {
 
     /// Our newest check run on a head: status, conclusion, title.
     pub fn our_check(&self, head: &str) -> Option<OurCheck> {
+        let id = self.repo_id().get();
         let world = self.github.lock();
         let ours = world.our_app;
-        let repo = world.repo(self.repo_id().get()).unwrap();
+        let repo = world.repo(id).unwrap();
         let runs = repo.check_runs.values();
-        let newest = runs.filter(|run| run.app == ours && run.head == head).max_by_key(|run| run.id)?;
+        let newest = runs
+            .filter(|run| run.app == ours && run.head == head)
+            .max_by_key(|run| run.id)?;
         Some(OurCheck {
             id: newest.id,
             conclusion: newest.conclusion.clone(),
@@ -260,7 +282,10 @@ impl Stage {
     /// The ledger's entries of one kind.
     pub async fn ledger(&self, kind: Kind) -> Vec<Entry> {
         let entries = self.store.ledger(None, 0, 10_000).await.unwrap();
-        entries.into_iter().filter(|entry| entry.kind == kind).collect()
+        entries
+            .into_iter()
+            .filter(|entry| entry.kind == kind)
+            .collect()
     }
 }
 

@@ -75,9 +75,10 @@ impl Simulator {
         // Time is the world's, not this machine's: it is compared below.
         validation.validate_exp = false;
         validation.required_spec_claims.clear();
-        let claims = jsonwebtoken::decode::<Claims>(jwt, &key.map_err(|_| unreadable())?, &validation)
-            .map_err(|_| unreadable())?
-            .claims;
+        let claims =
+            jsonwebtoken::decode::<Claims>(jwt, &key.map_err(|_| unreadable())?, &validation)
+                .map_err(|_| unreadable())?
+                .claims;
         let now = self.lock().now().timestamp();
         let issuer = match &claims.iss {
             serde_json::Value::String(text) => text.parse().ok(),
@@ -107,7 +108,11 @@ impl Simulator {
             return Err(Refusal::new(403, "This installation has been suspended"));
         }
         let expires = world.now() + chrono::Duration::seconds(TOKEN_LIFE);
-        let mut tokens = self.face.tokens.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut tokens = self
+            .face
+            .tokens
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         tokens.count += 1;
         let token = format!("ghs_{installation}_{}", tokens.count);
         tokens.issued.insert(token.clone(), (installation, expires));
@@ -126,8 +131,15 @@ pub(super) fn allowed(
     let Who::Installation(id) = who else {
         return Err(Refusal::new(401, "Requires authentication"));
     };
-    let installation = world.installations.get(&id).ok_or_else(Refusal::not_found)?;
-    if !world.covered(installation).iter().any(|covered| covered.id == repo) {
+    let installation = world
+        .installations
+        .get(&id)
+        .ok_or_else(Refusal::not_found)?;
+    if !world
+        .covered(installation)
+        .iter()
+        .any(|covered| covered.id == repo)
+    {
         return Err(Refusal::not_found());
     }
     let granted = installation.permissions.get(permission).map(String::as_str);

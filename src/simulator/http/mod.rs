@@ -132,7 +132,11 @@ async fn answer(State(github): State<Simulator>, request: Request<Body>) -> Resp
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
     let method = parts.method.as_str().to_owned();
-    let whole = parts.uri.path_and_query().map_or("/", |it| it.as_str()).to_owned();
+    let whole = parts
+        .uri
+        .path_and_query()
+        .map_or("/", |it| it.as_str())
+        .to_owned();
     let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
     let index = {
         let mut calls = github.face.calls();
@@ -191,7 +195,11 @@ impl Simulator {
             .path()
             .split('/')
             .filter(|part| !part.is_empty())
-            .map(|part| percent_encoding::percent_decode_str(part).decode_utf8_lossy().into_owned())
+            .map(|part| {
+                percent_encoding::percent_decode_str(part)
+                    .decode_utf8_lossy()
+                    .into_owned()
+            })
             .collect();
         let answered = self.who(authorization).and_then(|who| {
             let asked = Asked {
@@ -201,16 +209,24 @@ impl Simulator {
                 body,
                 who,
             };
-            self.route(&asked).map(|reply| reply.paged(&asked, &self.lock().origin, whole))
+            self.route(&asked)
+                .map(|reply| reply.paged(&asked, &self.lock().origin, whole))
         });
         let reply = answered.unwrap_or_else(|refusal| Reply::refused(&refusal));
-        self.bent(reply, whole, fault).with_limits(&self.count(authorization))
+        self.bent(reply, whole, fault)
+            .with_limits(&self.count(authorization))
     }
 
     /// What a fault makes of an answer.
     fn bent(&self, mut reply: Reply, whole: &str, fault: Option<&Fault>) -> Reply {
-        let mut first = self.face.first_answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let earlier = first.entry(whole.to_owned()).or_insert_with(|| reply.body.clone());
+        let mut first = self
+            .face
+            .first_answers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let earlier = first
+            .entry(whole.to_owned())
+            .or_insert_with(|| reply.body.clone());
         match fault {
             Some(Fault::DoneThen502) => Reply::refused(&Refusal::new(502, "Server Error")),
             Some(Fault::Stale) if reply.status == 200 => {
@@ -232,8 +248,14 @@ impl Simulator {
 
     /// How many calls whoever bears this authorisation has made.
     fn count(&self, authorization: Option<&str>) -> reply::Limits {
-        let mut used = self.face.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let used = used.entry(authorization.unwrap_or_default().to_owned()).or_default();
+        let mut used = self
+            .face
+            .used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let used = used
+            .entry(authorization.unwrap_or_default().to_owned())
+            .or_default();
         *used += 1;
         reply::Limits {
             used: *used,
@@ -244,7 +266,9 @@ impl Simulator {
 
 fn query(text: &str) -> HashMap<String, String> {
     let decode = |part: &str| {
-        percent_encoding::percent_decode_str(part).decode_utf8_lossy().into_owned()
+        percent_encoding::percent_decode_str(part)
+            .decode_utf8_lossy()
+            .into_owned()
     };
     text.split('&')
         .filter_map(|pair| pair.split_once('='))

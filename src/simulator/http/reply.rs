@@ -95,12 +95,19 @@ impl Reply {
 
     /// With the rate-limit headers, unless it bears them already.
     pub fn with_limits(self, limits: &Limits) -> Self {
-        if self.headers.iter().any(|(name, _)| *name == "x-ratelimit-remaining") {
+        if self
+            .headers
+            .iter()
+            .any(|(name, _)| *name == "x-ratelimit-remaining")
+        {
             return self;
         }
         self.with("x-ratelimit-limit", LIMIT.to_string())
             .with("x-ratelimit-used", limits.used.to_string())
-            .with("x-ratelimit-remaining", LIMIT.saturating_sub(limits.used).to_string())
+            .with(
+                "x-ratelimit-remaining",
+                LIMIT.saturating_sub(limits.used).to_string(),
+            )
             .with("x-ratelimit-reset", limits.reset.to_string())
             .with("x-ratelimit-resource", "core")
     }
@@ -134,7 +141,11 @@ impl Reply {
     /// The page that was asked for, with its neighbours in a `Link` header.
     pub fn paged(mut self, asked: &Asked<'_>, origin: &str, whole: &str) -> Self {
         let number = |name: &str, or: usize| {
-            asked.query.get(name).and_then(|text| text.parse().ok()).unwrap_or(or)
+            asked
+                .query
+                .get(name)
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(or)
         };
         let size = number("per_page", DEFAULT_PAGE).clamp(1, LARGEST_PAGE);
         let page = number("page", 1).max(1);
@@ -142,7 +153,12 @@ impl Reply {
             return self;
         };
         let pages = items.len().div_ceil(size).max(1);
-        let shown: Vec<Value> = items.iter().skip((page - 1) * size).take(size).cloned().collect();
+        let shown: Vec<Value> = items
+            .iter()
+            .skip((page - 1) * size)
+            .take(size)
+            .cloned()
+            .collect();
         *items = shown;
         let mut links = Vec::new();
         let mut link = |to: usize, rel: &str| {
@@ -155,7 +171,10 @@ impl Reply {
                 .collect();
             query.sort_unstable();
             query.push(format!("page={to}"));
-            links.push(format!("<{origin}{path}?{}>; rel=\"{rel}\"", query.join("&")));
+            links.push(format!(
+                "<{origin}{path}?{}>; rel=\"{rel}\"",
+                query.join("&")
+            ));
         };
         if page > 1 {
             link(page - 1, "prev");
@@ -174,13 +193,20 @@ impl Reply {
 
     /// As HTTP: 304 without a body where the caller has it already.
     pub fn into_http(self, asked: &HeaderMap) -> Response<Body> {
-        let text = if self.status == 204 { String::new() } else { self.body.to_string() };
+        let text = if self.status == 204 {
+            String::new()
+        } else {
+            self.body.to_string()
+        };
         let etag = format!("\"{}\"", hex::encode(Sha256::digest(text.as_bytes())));
-        let known = asked.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+        let known = asked
+            .get(header::IF_NONE_MATCH)
+            .and_then(|value| value.to_str().ok());
         let unchanged = self.status == 200 && known == Some(etag.as_str());
         let mut response = Response::new(Body::from(if unchanged { String::new() } else { text }));
         let status = if unchanged { 304 } else { self.status };
-        *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *response.status_mut() =
+            StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
         let mut set = |name: &'static str, value: &str| {
             if let Ok(value) = value.parse() {

@@ -25,22 +25,27 @@ impl Simulator {
             }),
             ("PATCH", ["check-runs", run]) => self.writing(asked, id, "checks", |world, app| {
                 let run = run.parse().map_err(|_| Refusal::not_found())?;
-                world.update_check_run(id, app, run, check_edit(body))?;
+                world.update_check_run(id, run, app, check_edit(body))?;
                 let repo = world.repo(id)?;
                 let run = repo.check_runs.get(&run).ok_or_else(Refusal::not_found)?;
                 Ok(Reply::ok(payload::check_run(world, repo, run)))
             }),
-            ("PUT", ["pulls", pull, "merge"]) => self.writing(asked, id, "contents", |world, app| {
-                let request = merge_request(body)?;
-                let sha = world.merge(id, number(pull)?, Principal::App(app), &request)?;
-                let message = "Pull Request successfully merged";
-                Ok(Reply::ok(json!({ "sha": sha, "merged": true, "message": message })))
-            }),
+            ("PUT", ["pulls", pull, "merge"]) => {
+                self.writing(asked, id, "contents", |world, app| {
+                    let request = merge_request(body)?;
+                    let sha = world.merge(id, number(pull)?, Principal::App(app), &request)?;
+                    let message = "Pull Request successfully merged";
+                    Ok(Reply::ok(
+                        json!({ "sha": sha, "merged": true, "message": message }),
+                    ))
+                })
+            }
             ("PUT", ["pulls", pull, "update-branch"]) => {
                 self.writing(asked, id, "contents", |world, app| {
                     let expected = body["expected_head_sha"].as_str();
                     world.update_branch(id, number(pull)?, Principal::App(app), expected)?;
-                    let mut reply = Reply::ok(json!({ "message": "Updating pull request branch." }));
+                    let mut reply =
+                        Reply::ok(json!({ "message": "Updating pull request branch." }));
                     reply.status = 202;
                     Ok(reply)
                 })
@@ -97,7 +102,9 @@ fn output(body: &Value) -> Option<Output> {
         title: text(output, "title"),
         summary: text(output, "summary"),
         text: text(output, "text"),
-        annotations: output["annotations"].as_array().map_or(0, |list| list.len() as u64),
+        annotations: output["annotations"]
+            .as_array()
+            .map_or(0, |list| list.len() as u64),
     })
 }
 
