@@ -302,6 +302,20 @@ impl Verdict {
         self.gates.iter().filter(|gate| !gate.state.passes())
     }
 
+    /// The open gate to look at first: one that failed, one with a missing fact, one that somebody
+    /// must move; only then one that moves by itself.
+    pub fn foremost(&self) -> Option<&GateResult> {
+        self.open_gates().min_by_key(|gate| {
+            let by_itself = matches!(gate.state.whose_move(), Move::GitHub | Move::Countersign);
+            match gate.state.word() {
+                "failed" => 0,
+                "undetermined" => 1,
+                _ if by_itself => 3,
+                _ => 2,
+            }
+        })
+    }
+
     /// The right to merge this head now, or `None`.
     pub fn clearance(&self) -> Option<Clearance> {
         let every_gate_passes = !self.gates.is_empty() && self.open_gates().next().is_none();

@@ -146,7 +146,7 @@ fn row(row: &PullRow) -> Row {
             .and_then(|v| v["by_agent"].as_bool())
             .unwrap_or(false),
         outcome: text(verdict, "outcome").unwrap_or_else(|| "unknown".into()),
-        headline: verdict.map_or_else(|| "not judged yet".into(), headline),
+        headline: text(verdict, "headline").unwrap_or_else(|| "not judged yet".into()),
         whose_move: verdict.map_or_else(String::new, |verdict| {
             let moves = verdict["whose_move"]
                 .as_array()
@@ -158,17 +158,6 @@ fn row(row: &PullRow) -> Row {
 
 fn text(value: Option<&Value>, field: &str) -> Option<String> {
     value?.get(field)?.as_str().map(str::to_owned)
-}
-
-/// The first open gate's sentence, or the reason.
-fn headline(verdict: &Value) -> String {
-    let gates = verdict["gates"].as_array().map_or(&[][..], Vec::as_slice);
-    let open = |word: &str| gates.iter().find(|gate| gate["state"] == word);
-    let first = ["failed", "undetermined", "waiting"]
-        .iter()
-        .find_map(|word| open(word));
-    let said = first.map_or(&verdict["reason"], |gate| &gate["reason"]);
-    said.as_str().unwrap_or_default().to_owned()
 }
 
 fn move_text(value: &Value) -> String {
@@ -216,7 +205,7 @@ async fn gather_pull(
         number: number.get(),
         title: memory.pull.map(|pull| pull.title).unwrap_or_default(),
         outcome: told("outcome"),
-        headline: headline(&verdict),
+        headline: told("headline"),
         head: told("head"),
         base: told("base"),
         policy: told("policy"),

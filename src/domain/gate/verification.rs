@@ -119,20 +119,32 @@ fn unreadable(faults: &[Fault]) -> String {
     format!("its document has {} faults{first}", faults.len())
 }
 
-/// Of two reports of one verifier and context, the earlier speaks no more. Reports come oldest first.
+/// Of two reports of one verifier and context, the earlier speaks no more. GitHub's times count
+/// seconds: of two reports of one second in places of different kinds nobody knows which came first,
+/// and both speak.
 fn supersede(judged: &mut [Verification<'_>]) {
-    let mut seen: Vec<(String, String)> = Vec::new();
-    for verification in judged.iter_mut().rev() {
-        let Some((verifier, statement)) = verification.counting() else {
-            continue;
-        };
-        let run = (verifier.name.to_string(), statement.context.clone());
-        if seen.contains(&run) {
-            verification.says = Err("a later report of the same run replaces it".into());
-        } else {
-            seen.push(run);
-        }
+    let run = |verification: &Verification<'_>| {
+        let (verifier, statement) = verification.counting()?;
+        Some((verifier.name.clone(), statement.context.clone()))
+    };
+    let replaced: Vec<usize> = (0..judged.len())
+        .filter(|&index| {
+            let own = run(&judged[index]);
+            own.is_some()
+                && judged
+                    .iter()
+                    .any(|other| run(other) == own && later(other.report, judged[index].report))
+        })
+        .collect();
+    for index in replaced {
+        judged[index].says = Err("a later report of the same run replaces it".into());
     }
+}
+
+/// Whether one report surely came after another.
+fn later(one: &Report, other: &Report) -> bool {
+    let same_kind = std::mem::discriminant(&one.place) == std::mem::discriminant(&other.place);
+    one.at > other.at || (same_kind && one.at == other.at && one.place > other.place)
 }
 
 /// The next step that asks a verifier of the policy for a report.

@@ -120,10 +120,7 @@ fn title(verdict: &Verdict, siblings: &[PullNumber]) -> String {
         (0, _) => String::new(),
         (open, all) => format!(" ({open} of {all} gates open)"),
     };
-    let first = |word: &str| {
-        let mut gates = verdict.gates.iter();
-        gates.find(|gate| gate.state.word() == word)
-    };
+    let foremost = verdict.foremost();
     let said = match verdict.outcome {
         Outcome::Merged => "Merged".to_owned(),
         Outcome::Ready if !siblings.is_empty() => {
@@ -134,18 +131,18 @@ fn title(verdict: &Verdict, siblings: &[PullNumber]) -> String {
             Landing::WhenRequested => "Ready; merges when asked".to_owned(),
             Landing::ByPeople => "Ready; people merge this one".to_owned(),
         },
-        Outcome::Held => match first("waiting") {
-            Some(gate) if gate.gate == "not_held" => format!("Held: {}", gate.reason),
-            _ => "Held".to_owned(),
-        },
-        Outcome::Blocked => {
-            first("failed").map_or("Blocked".into(), |gate| format!("Blocked: {}", gate.reason))
+        Outcome::Held => {
+            let held = verdict.gates.iter().find(|gate| gate.gate == "not_held");
+            held.map_or("Held".into(), |gate| format!("Held: {}", gate.reason))
         }
-        Outcome::Undetermined => first("undetermined").map_or_else(
-            || format!("Undetermined: {}", verdict.reason),
-            |gate| format!("Undetermined: {}", gate.reason),
-        ),
-        Outcome::Waiting => first("waiting").map_or("Waiting".into(), waiting),
+        Outcome::Blocked => {
+            foremost.map_or("Blocked".into(), |gate| format!("Blocked: {}", gate.reason))
+        }
+        Outcome::Undetermined => {
+            let why = foremost.map_or(&verdict.reason, |gate| &gate.reason);
+            format!("Undetermined: {why}")
+        }
+        Outcome::Waiting => foremost.map_or("Waiting".into(), waiting),
         Outcome::Ignored => format!("Not judged: {}", verdict.reason),
     };
     let observed = verdict.mode == Some(Mode::Observe);

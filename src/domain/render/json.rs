@@ -22,6 +22,7 @@ pub fn value(verdict: &Verdict, name: &RepoName) -> Value {
         "number": verdict.number,
         "outcome": verdict.outcome,
         "reason": verdict.reason,
+        "headline": verdict.foremost().map_or(&verdict.reason, |gate| &gate.reason),
         "head": verdict.head,
         "base": verdict.base,
         "base_tip": verdict.base_tip,

@@ -30,7 +30,7 @@ pub fn tree(name: &str, verdict: &Verdict, colour: bool) -> String {
 
 /// What the outcome rests on, in a line.
 pub fn headline(verdict: &Verdict) -> String {
-    match verdict.open_gates().next() {
+    match verdict.foremost() {
         Some(gate) => {
             let all = verdict.gates.len();
             let open = verdict.open_gates().count();

@@ -1,0 +1,78 @@
+//! `countersign demo`: the main story, on embedded parts.
+//!
+//! A GitHub on loopback (over real git repositories), the server with its webhook, worker and dashboard
+//! on a throw-away SQLite database, and people and Apps who act. Nothing is staged between the two:
+//! deliveries are signed and posted, the server reads and writes by HTTP, and each step waits until the
+//! verdict on record is the expected one. A step that does not come to it ends the story with exit
+//! code 1.
+
+mod evidence;
+mod stage;
+mod story;
+
+use std::net::SocketAddr;
+
+use clap::Args;
+use tokio::net::TcpListener;
+
+use super::{Complaint, Ended, Exit};
+use stage::Stage;
+
+/// How the demo runs.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// End after the story; exit code 0 only if every step came to its expected state.
+    #[arg(long)]
+    exit: bool,
+    /// Where the dashboard listens; a free port is taken when this one is in use.
+    #[arg(long, value_name = "IP:PORT", default_value = crate::settings::LISTEN)]
+    listen: SocketAddr,
+}
+
+/// Plays the story.
+pub async fn run(args: DemoArgs) -> Ended {
+    let internal =
+        |error: &dyn std::fmt::Display| Complaint::new(Exit::Internal, error.to_string());
+    if std::process::Command::new("git")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        let text = "the demo's GitHub stands on real git repositories: install `git` first";
+        return Err(Complaint::new(Exit::Usage, text));
+    }
+    let listener = match TcpListener::bind(args.listen).await {
+        Ok(listener) => listener,
+        Err(_) => TcpListener::bind("127.0.0.1:0")
+            .await
+            .map_err(|error| internal(&error))?,
+    };
+    let stage = Stage::build(listener)
+        .await
+        .map_err(|error| internal(&error))?;
+    println!("A GitHub on loopback:  {}", stage.github_url);
+    println!("Countersign:           {}\n", stage.dashboard);
+    let told = story::play(&stage).await;
+    let ended = match told {
+        Ok(()) => {
+            println!("\nEvery step came to its expected state.");
+            Exit::Done
+        }
+        Err(story::Stuck(why)) => {
+            eprintln!("\ncountersign: the story got stuck: {why}");
+            Exit::No
+        }
+    };
+    if !args.exit {
+        println!(
+            "The dashboard stays up at {} (Ctrl-C ends it).",
+            stage.dashboard
+        );
+        // Without signals the process can still be killed.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+    stage.stop().await;
+    Ok(ended)
+}

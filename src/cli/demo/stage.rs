@@ -1,0 +1,210 @@
+//! Where the story plays: both servers, one repository, and who acts in it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::app::{App, Parts};
+use crate::clock::Clock;
+use crate::domain::model::{AppId, PullNumber, RepoId};
+use crate::github::auth::AppKey;
+use crate::github::{Client, ClientOptions, Patience};
+use crate::simulator::{Actor, Options, Permission, PullHandle, RepoHandle, Simulator};
+use crate::store::Store;
+use crate::store::sqlite::Sqlite;
+
+/// How long a step may take to come to its expected state.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a verdict may take to be published; one that changes only wording is held back.
+const PUBLISHED: Duration = Duration::from_secs(1);
+/// How often it is looked for.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The policy of the story.
+pub const POLICY: &str = "\
+version: 1
+agents:
+  authors: ['acme-agent[bot]']
+  vendor: anthropic
+  model: claude-opus
+verifiers:
+  codex:  { app: codex-verify,  vendor: openai,    model: gpt-5-codex }
+  claude: { app: claude-verify, vendor: anthropic, model: claude-opus }
+gates:
+  checks:
+    required: [unit]
+  second_verifier:
+    count: 1
+    independence: vendor
+  mutation_check:
+    critical: ['src/**']
+merge:
+  when: ready
+  base_branches: [main]
+";
+
+/// What `src/start.rs` is at first.
+pub const BEFORE: &str = "\
+/// Starts an execution.
+pub fn start(log: &mut Vec<u64>, id: u64) {
+    log.retain(|known| *known != id);
+}
+";
+
+/// Both servers and who acts.
+pub struct Stage {
+    pub github: Simulator,
+    pub github_url: String,
+    pub dashboard: String,
+    pub store: Arc<dyn Store>,
+    pub shop: RepoHandle,
+    pub agent: Actor,
+    pub codex: Actor,
+    pub claude: Actor,
+    stop: watch::Sender<bool>,
+    server: JoinHandle<()>,
+    pump: JoinHandle<()>,
+    _folder: TempDir,
+}
+
+impl Stage {
+    /// Starts everything.
+    pub async fn build(listener: TcpListener) -> anyhow::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let clock = Clock::System;
+        let github = Simulator::new(Options {
+            clock: clock.clone(),
+            seed: 1,
+        })?;
+        let github_url = github.serve().await?;
+        let url = format!(
+            "sqlite://{}",
+            folder.path().join("countersign.db").display()
+        );
+        let store: Arc<dyn Store> = Arc::new(Sqlite::open(&url).await?);
+        let dashboard = format!("http://{}", listener.local_addr()?);
+        github.set_webhook(format!("{dashboard}/webhook"));
+        let app = product(&github, &github_url, store.clone())?;
+        let (stop, stopped) = watch::channel(false);
+        let server = tokio::spawn(app.run(listener, stopped));
+        let owner = github.user("alice");
+        let files = [
+            ("README.md", "# Shop\n"),
+            ("src/start.rs", BEFORE),
+            (".github/countersign.yml", POLICY),
+        ];
+        let shop = github.repo("acme/shop", &files)?;
+        shop.allow(&owner, Permission::Admin)?;
+        let apps =
+            ["acme-agent", "codex-verify", "claude-verify"].map(|slug| github.other_app(slug));
+        for app in &apps {
+            shop.allow(app, Permission::Write)?;
+        }
+        shop.install_app(&owner)?;
+        let [agent, codex, claude] = apps;
+        let pump = github.pump();
+        Ok(Self {
+            github,
+            github_url,
+            dashboard,
+            store,
+            shop,
+            agent,
+            codex,
+            claude,
+            stop,
+            server,
+            pump,
+            _folder: folder,
+        })
+    }
+
+    /// The verdict on record once it is as wanted, and how long that took; `None` when it does not
+    /// come.
+    pub async fn verdict(
+        &self,
+        pull: &PullHandle,
+        wanted: impl Fn(&Value) -> bool,
+    ) -> Option<(Value, Duration)> {
+        let number = pull
+            .look(|pull| pull.number)
+            .ok()
+            .and_then(PullNumber::new)?;
+        let repo = self.shop.look(|repo| repo.id).ok().and_then(RepoId::new)?;
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            let record = self.store.record(repo, number).await.ok()?;
+            if let Some(verdict) = record.verdict.filter(|verdict| wanted(verdict)) {
+                return Some((verdict, began.elapsed()));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        None
+    }
+
+    /// The title of our check run on the pull request's head, as GitHub shows it once it is up to date
+    /// with the verdict.
+    pub async fn title(&self, pull: &PullHandle, verdict: &Value) -> Option<String> {
+        let number = pull
+            .look(|pull| pull.number)
+            .ok()
+            .and_then(PullNumber::new)?;
+        let repo = self.shop.look(|repo| repo.id).ok().and_then(RepoId::new)?;
+        let began = Instant::now();
+        while began.elapsed() < PUBLISHED {
+            let record = self.store.record(repo, number).await.ok()?;
+            let at = record.published.map(|published| json!(published.at));
+            if at.is_some_and(|at| at.as_str() >= verdict["at"].as_str()) {
+                break;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        self.shown_title(&pull.head().ok()?)
+    }
+
+    fn shown_title(&self, head: &str) -> Option<String> {
+        let id = self.shop.look(|repo| repo.id).ok()?;
+        let world = self.github.lock();
+        let repo = world.repo(id).ok()?;
+        let ours = repo.check_runs.values();
+        let ours = ours.filter(|run| run.app == world.our_app && run.head == head);
+        ours.max_by_key(|run| run.id)?.output.title.clone()
+    }
+
+    /// Ends both servers.
+    pub async fn stop(self) {
+        self.pump.abort();
+        // The server may have ended by itself; then nobody listens.
+        let _ = self.stop.send(true);
+        let _ = self.server.await;
+    }
+}
+
+fn product(github: &Simulator, api_url: &str, store: Arc<dyn Store>) -> anyhow::Result<App> {
+    let credentials = github.app();
+    let own_app = AppId::new(credentials.app_id)
+        .ok_or_else(|| anyhow::anyhow!("the simulated App has no id"))?;
+    let client = Arc::new(Client::new(ClientOptions {
+        api_url: api_url.to_owned(),
+        app_id: own_app,
+        key: AppKey::read(&credentials.private_key_pem)?,
+        clock: Clock::System,
+        patience: Patience::default(),
+    })?);
+    Ok(App::new(Parts {
+        store,
+        reads: client.clone(),
+        writes: client,
+        clock: Clock::System,
+        own_app,
+        webhook_secrets: vec![credentials.webhook_secret.clone().into()],
+        api_token: None,
+        sweep_interval: Duration::from_secs(600),
+        shadow: false,
+    }))
+}
