@@ -15,4 +15,6 @@ pub mod model;
 pub mod plan;
 pub mod policy;
 pub mod render;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod verdict;

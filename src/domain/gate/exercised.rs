@@ -11,15 +11,14 @@ const GATE: &str = "exercised";
 
 /// Judges the gate.
 pub fn judge(case: &Case<'_>, entries: &[Exercised]) -> GateResult {
-    let comparison = match case.snapshot.comparison.require() {
+    let comparison = match case.comparison() {
         Ok(comparison) => comparison,
         Err(why) => {
             let reason = format!("Which files changed is not known: {why}.");
             return GateResult::undetermined(GATE, Move::Countersign, reason);
         }
     };
-    let counted = case.pull.changed_files.unwrap_or(0);
-    let cut = !comparison.files.complete || counted > comparison.files.items.len() as u64;
+    let cut = case.every_file().is_err();
     // A list that is cut may hide any file: every entry applies then.
     let applies = |entry: &&Exercised| cut || touches(comparison, entry);
     let details: Vec<_> = entries

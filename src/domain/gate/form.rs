@@ -65,7 +65,7 @@ fn has_section(body: &str, section: &str) -> bool {
 /// Judges `size`.
 pub fn size(case: &Case<'_>, most: u64) -> GateResult {
     const GATE: &str = "size";
-    let comparison = match case.snapshot.comparison.require() {
+    let comparison = match case.comparison() {
         Ok(comparison) => comparison,
         Err(why) => {
             let reason = format!("How much changed is not known: {why}.");
@@ -75,15 +75,14 @@ pub fn size(case: &Case<'_>, most: u64) -> GateResult {
     let files = &comparison.files.items;
     let changed: u64 = files
         .iter()
-        .map(|file| file.additions + file.deletions)
-        .sum();
-    let listed = files.len() as u64;
+        .map(|file| file.additions.saturating_add(file.deletions))
+        .fold(0, u64::saturating_add);
     if changed > most {
         let reason = format!("{changed} lines changed, and the policy allows {most}.");
         return GateResult::failed(GATE, Move::Author, reason).next("split the change");
     }
-    if !comparison.files.complete || case.pull.changed_files.is_some_and(|all| all > listed) {
-        let reason = format!("The list of changed files is cut after {listed}.");
+    if let Err(why) = case.every_file() {
+        let reason = format!("How much changed is not known: {why}.");
         return GateResult::undetermined(GATE, Move::Author, reason).next("split the change");
     }
     let proof = Proof::one(Basis::new("the diff", None));

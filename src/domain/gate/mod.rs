@@ -22,7 +22,7 @@ mod tests;
 
 use super::evidence::Report;
 use super::evidence::collect;
-use super::facts::{PullRequest, Snapshot};
+use super::facts::{Comparison, PullRequest, Snapshot};
 use super::policy::{Agents, Policy};
 use super::verdict::{GateResult, Move};
 use verification::Verification;
@@ -39,6 +39,48 @@ pub struct Case<'a> {
     pub by_agent: bool,
     /// Every report, oldest first, and whether it may count.
     pub verifications: Vec<Verification<'a>>,
+}
+
+impl<'a> Case<'a> {
+    /// What lies between base and head, if that is known of exactly these two.
+    ///
+    /// # Errors
+    /// Why it is not known.
+    pub fn comparison(&self) -> Result<&'a Comparison, String> {
+        let comparison = self.snapshot.comparison.require()?;
+        if comparison.head != self.pull.head {
+            return Err(format!(
+                "what was compared is {}, which is not the head",
+                comparison.head.short()
+            ));
+        }
+        match self.snapshot.base.known() {
+            Some(base) if base.tip != comparison.base_tip => Err(format!(
+                "what was compared is the base at {}, and its tip is {} now",
+                comparison.base_tip.short(),
+                base.tip.short()
+            )),
+            _ => Ok(comparison),
+        }
+    }
+
+    /// The same, if it lists every changed file.
+    ///
+    /// # Errors
+    /// Why it is not known, or where the list is cut.
+    pub fn every_file(&self) -> Result<&'a Comparison, String> {
+        let comparison = self.comparison()?;
+        let listed = comparison.files.items.len() as u64;
+        if !comparison.files.complete {
+            return Err(format!("the list of changed files is cut after {listed}"));
+        }
+        match self.pull.changed_files {
+            Some(counted) if counted > listed => Err(format!(
+                "GitHub counts {counted} changed files and lists {listed}"
+            )),
+            _ => Ok(comparison),
+        }
+    }
 }
 
 /// Whether a pull request counts as an agent's.

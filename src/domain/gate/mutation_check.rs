@@ -20,7 +20,7 @@ const GATE: &str = "mutation_check";
 
 /// Judges the gate.
 pub fn judge(case: &Case<'_>, gate: &MutationCheck) -> GateResult {
-    let comparison = match whole_diff(case) {
+    let comparison = match case.every_file() {
         Ok(comparison) => comparison,
         Err(why) => {
             let reason = format!("Which critical lines changed is not known: {why}.");
@@ -48,21 +48,6 @@ pub fn judge(case: &Case<'_>, gate: &MutationCheck) -> GateResult {
     let result = combined(case, gate, &hunks, &details, &proofs);
     details.append(&mut disclosures);
     result.details(details)
-}
-
-/// The pull request's diff, if all of it is known.
-fn whole_diff<'a>(case: &Case<'a>) -> Result<&'a Comparison, String> {
-    let comparison = case.snapshot.comparison.require().map_err(str::to_owned)?;
-    let listed = comparison.files.items.len() as u64;
-    if !comparison.files.complete {
-        return Err(format!("the list of changed files is cut after {listed}"));
-    }
-    match case.pull.changed_files {
-        Some(counted) if counted > listed => Err(format!(
-            "GitHub counts {counted} changed files and lists {listed}"
-        )),
-        _ => Ok(comparison),
-    }
 }
 
 /// A report whose mutants prove something.

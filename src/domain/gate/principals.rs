@@ -37,7 +37,7 @@ impl AuthorSide {
             gap: None,
         };
         side.add(case.pull.author.as_ref(), "the author's account is deleted");
-        match case.snapshot.comparison.require() {
+        match case.comparison() {
             Err(why) => side.gap = Some(format!("the commits could not be read: {why}")),
             Ok(comparison) => {
                 for commit in &comparison.commits.items {

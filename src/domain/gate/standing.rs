@@ -203,7 +203,7 @@ fn covers(window: &FreezeWindow, now: Timestamp) -> bool {
 
 fn up_to_date(case: &Case<'_>) -> GateResult {
     let base = &case.pull.base;
-    match case.snapshot.comparison.require() {
+    match case.comparison() {
         Err(why) => {
             let reason = format!("Whether it contains the tip of `{base}` is not known: {why}.");
             GateResult::undetermined("up_to_date", Move::Countersign, reason)

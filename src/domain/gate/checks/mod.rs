@@ -15,8 +15,11 @@
 
 mod producers;
 
+#[cfg(test)]
+mod tests;
+
 use super::{Case, as_open_as, worst};
-use crate::domain::facts::{Conclusion, Fetched, Listing};
+use crate::domain::facts::{Conclusion, Fetched, FileChange, Listing};
 use crate::domain::policy::{Checks, RequiredCheck};
 use crate::domain::verdict::{GateResult, Move, Proof};
 use producers::{Reported, Standing};
@@ -135,30 +138,27 @@ pub fn judge_one(case: &Case<'_>, source: &Source<'_>, passing: Passing<'_>) -> 
 /// A pull request that changes the very workflow that is to report on it proves nothing by its green.
 fn changed_workflow(case: &Case<'_>, source: &Source<'_>) -> Option<GateResult> {
     let workflow = source.workflow?;
-    let comparison = match case.snapshot.comparison.require() {
+    let unknown = |why: &str| {
+        let reason = format!("Whether this pull request changes `{workflow}` is not known: {why}.");
+        GateResult::undetermined(source.name, Move::Countersign, reason)
+    };
+    let comparison = match case.comparison() {
         Ok(comparison) => comparison,
-        Err(why) => {
-            let reason =
-                format!("Whether this pull request changes `{workflow}` is not known: {why}.");
-            return Some(GateResult::undetermined(
-                source.name,
-                Move::Countersign,
-                reason,
-            ));
-        }
+        Err(why) => return Some(unknown(&why)),
     };
-    let touches = |file: &crate::domain::facts::FileChange| {
-        file.path == workflow || file.old_path.as_deref() == Some(workflow)
-    };
-    if !comparison.files.complete || comparison.files.items.iter().any(touches) {
+    let touches =
+        |file: &FileChange| file.path == workflow || file.old_path.as_deref() == Some(workflow);
+    if comparison.files.items.iter().any(touches) {
         let reason = format!(
-            "This pull request changes (or may change) `{workflow}`, the workflow that reports `{}`.",
+            "This pull request changes `{workflow}`, the workflow that reports `{}`.",
             source.name
         );
         let next = "change the workflow in a pull request of its own, merged by a person";
         return Some(GateResult::failed(source.name, Move::Owner, reason).next(next));
     }
-    None
+    case.every_file()
+        .err()
+        .map(|why| unknown(&why).next("split the change"))
 }
 
 /// What keeps the lists from being the whole truth.

@@ -1,5 +1,6 @@
 //! Who reported a name, and which of their reports counts.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use super::Source;
@@ -70,10 +71,11 @@ pub fn reported<'a>(case: &Case<'a>, source: &Source<'_>) -> Vec<Reported<'a>> {
     for run in runs_of(case, source) {
         let place = newest.entry((run.name.as_str(), producer(case, run)));
         let (standing, superseded) = place.or_insert((run, 0));
-        if standing.id < run.id {
-            (*standing, *superseded) = (run, *superseded + 1);
-        } else if standing.id > run.id {
+        if standing.id != run.id {
             *superseded += 1;
+        }
+        if (standing.id, doubt(standing)) < (run.id, doubt(run)) {
+            *standing = run;
         }
     }
     let mut reports: Vec<_> = newest
@@ -88,6 +90,16 @@ pub fn reported<'a>(case: &Case<'a>, source: &Source<'_>) -> Vec<Reported<'a>> {
         .collect();
     reports.extend(statuses_of(case, source));
     reports
+}
+
+/// Of one run that is listed twice (it changed between two pages) the less assuring sight counts.
+fn doubt(run: &CheckRun) -> u8 {
+    match &run.status {
+        RunStatus::Completed(Conclusion::Success) => 0,
+        RunStatus::Completed(Conclusion::Neutral | Conclusion::Skipped) => 1,
+        RunStatus::Completed(_) => 2,
+        RunStatus::Unfinished(_) => 3,
+    }
 }
 
 fn runs_of<'a>(case: &Case<'a>, source: &Source<'_>) -> impl Iterator<Item = &'a CheckRun> {
@@ -110,9 +122,8 @@ fn runs_of<'a>(case: &Case<'a>, source: &Source<'_>) -> impl Iterator<Item = &'a
 fn comes_from(case: &Case<'_>, source: &Source<'_>, run: &CheckRun) -> bool {
     let by_app = match (source.app, &run.app) {
         (None, _) | (Some(_), None) => true,
-        (Some(wanted), Some(app)) => {
-            app.slug.eq_ignore_ascii_case(wanted) || app.id.to_string() == wanted
-        }
+        (Some(wanted), Some(app)) if is_number(wanted) => app.id.to_string() == wanted,
+        (Some(wanted), Some(app)) => app.slug.eq_ignore_ascii_case(wanted),
     };
     let by_workflow = match source.workflow {
         None => true,
@@ -122,6 +133,11 @@ fn comes_from(case: &Case<'_>, source: &Source<'_>, run: &CheckRun) -> bool {
         },
     };
     by_app && by_workflow
+}
+
+/// Whether an App is named by its number. An App may be called `15368` too: that name is never meant.
+fn is_number(app: &str) -> bool {
+    app.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The file and event of the workflow run that a check run belongs to.
@@ -177,9 +193,10 @@ fn described(producer: &Producer, run: &CheckRun) -> String {
 }
 
 /// The newest status of each matching context. Statuses have no App; a requirement that names one is
-/// met by a status of that App's bot user, and one that names a workflow by none.
+/// met by a status of that App's bot user, and one that names a workflow, or an App by its number, by
+/// none.
 fn statuses_of<'a>(case: &Case<'a>, source: &Source<'_>) -> Vec<Reported<'a>> {
-    if source.workflow.is_some() {
+    if source.workflow.is_some() || source.app.is_some_and(is_number) {
         return Vec::new();
     }
     let statuses = case
@@ -198,7 +215,7 @@ fn statuses_of<'a>(case: &Case<'a>, source: &Source<'_>) -> Vec<Reported<'a>> {
             continue;
         }
         let held = newest.entry(&status.context).or_insert(status);
-        if (held.id, held.updated_at) < (status.id, status.updated_at) {
+        if later(held, status) {
             *held = status;
         }
     }
@@ -215,6 +232,23 @@ fn statuses_of<'a>(case: &Case<'a>, source: &Source<'_>) -> Vec<Reported<'a>> {
             superseded: 0,
         })
         .collect()
+}
+
+/// Whether a status replaces the one held: by its id where both have one, else by time; where neither
+/// tells, the one that does not pass stands.
+fn later(held: &CommitStatus, status: &CommitStatus) -> bool {
+    let order = match (held.id, status.id) {
+        (Some(one), Some(other)) => one.cmp(&other),
+        _ => match (held.updated_at, status.updated_at) {
+            (Some(one), Some(other)) => one.cmp(&other),
+            _ => Ordering::Equal,
+        },
+    };
+    match order {
+        Ordering::Less => true,
+        Ordering::Equal => held.state == StatusState::Success,
+        Ordering::Greater => false,
+    }
 }
 
 fn status_standing(state: &StatusState) -> Standing {
