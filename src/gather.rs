@@ -284,7 +284,7 @@ impl Gather {
             )
         };
         let policy = match tip.require() {
-            Ok(tip) => self.policy_at(repo, known, tip, trouble).await,
+            Ok(tip) => self.policy_at(repo, known, tip, trouble, fresh).await,
             Err(why) => PolicyFact::Unavailable(why.to_owned()),
         };
         known.tip = tip.known().cloned();
@@ -298,10 +298,14 @@ impl Gather {
         known: &mut BaseMemory,
         tip: &Oid,
         trouble: &mut Trouble,
+        fresh: bool,
     ) -> PolicyFact {
-        let text = match &known.policy {
-            Some(text) if text.tip == *tip => text.clone(),
-            _ => match trouble.fact(self.reads.file_at(repo, policy::PATH, tip).await) {
+        // A text at a commit never changes. That there is none was one 404, and a 404 may be a passing
+        // fault: it is asked again whenever everything is.
+        let still = |text: &&PolicyText| text.tip == *tip && (text.file.is_some() || !fresh);
+        let text = match known.policy.as_ref().filter(still) {
+            Some(text) => text.clone(),
+            None => match trouble.fact(self.reads.file_at(repo, policy::PATH, tip).await) {
                 Fetched::Known(file) => PolicyText {
                     tip: tip.clone(),
                     file: file.map(|file| (file.blob, file.text)),
