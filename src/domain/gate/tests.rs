@@ -1,1 +1,4 @@
+//! What the gates make of evidence, people, time and the platform.
 
+mod independence;
+mod reports;

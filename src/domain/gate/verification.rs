@@ -5,6 +5,7 @@
 //! reports of one verifier and context the later counts. Whether a report that counts is *enough* is
 //! each gate's own question.
 
+use super::certification::{Conclusion, conclusion};
 use crate::domain::evidence::{Carrier, Content, Fault, Report, Statement};
 use crate::domain::facts::{PullRequest, Snapshot};
 use crate::domain::policy::{Policy, Verifier};
@@ -120,15 +121,30 @@ fn unreadable(faults: &[Fault]) -> String {
 }
 
 /// Of two reports of one verifier and context, the earlier speaks no more. Reports come oldest first.
+///
+/// A later report that was edited, dismissed or cannot be read may have said no: what its verifier said
+/// before, other than no, is void with it, so that nobody revives an approval by voiding a rejection.
 fn supersede(judged: &mut [Verification<'_>]) {
     let mut seen: Vec<(String, String)> = Vec::new();
+    let mut unclear: Vec<String> = Vec::new();
     for verification in judged.iter_mut().rev() {
         let Some((verifier, statement)) = verification.counting() else {
+            let lost = !matches!(verification.report.content, Content::Valid(_));
+            unclear.extend(
+                verification
+                    .verifier
+                    .filter(|_| lost)
+                    .map(|v| v.name.to_string()),
+            );
             continue;
         };
         let run = (verifier.name.to_string(), statement.context.clone());
+        let rejects = matches!(conclusion(statement), Conclusion::Rejected(_));
         if seen.contains(&run) {
             verification.says = Err("a later report of the same run replaces it".into());
+        } else if unclear.contains(&run.0) && !rejects {
+            let why = "a later report of the same verifier is void, and may have said otherwise";
+            verification.says = Err(why.into());
         } else {
             seen.push(run);
         }
