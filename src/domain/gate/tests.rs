@@ -2,4 +2,7 @@
 
 mod independence;
 mod mutation;
+mod people;
+mod platform;
 mod reports;
+mod standing;
