@@ -80,6 +80,18 @@ pub struct TestRun {
     pub duration_s: Option<f64>,
 }
 
+impl TestRun {
+    /// Whether tests ran in it at all: executed, and not all left out.
+    pub fn ran(&self) -> bool {
+        self.executed > 0 && self.passed.saturating_add(self.failed) > 0
+    }
+
+    /// Whether tests ran and none failed.
+    pub fn passed(&self) -> bool {
+        self.ran() && self.failed == 0 && self.exit_code == 0
+    }
+}
+
 /// What became of a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -34,7 +34,9 @@ pub fn standing_reviews<'a>(case: &Case<'a>) -> Result<Vec<&'a Review>, String> 
             continue;
         };
         let held = standing.entry(author.id).or_insert(review);
-        if held.id < review.id {
+        // Of one review that is listed twice (it changed between two pages) the dissent counts.
+        let dissents = |review: &Review| review.state != ReviewState::Approved;
+        if (held.id, dissents(held)) < (review.id, dissents(review)) {
             *held = review;
         }
     }
@@ -67,8 +69,12 @@ pub fn judge(case: &Case<'_>, gate: &Approvals) -> GateResult {
             continue;
         };
         let name = author.login.as_str();
-        let counts = match may_approve(case, gate, &side, author) {
+        let counts = match may_speak(case, gate, &side, review, author) {
             Ok(counts) => counts,
+            Err(why) if review.state == ReviewState::ChangesRequested => {
+                let reason = format!("{name} requested changes. {why}");
+                return GateResult::undetermined(GATE, Move::Countersign, reason);
+            }
             Err(why) => {
                 details.push(GateResult::undetermined(name, Move::Countersign, why));
                 continue;
@@ -140,18 +146,21 @@ fn conversations(case: &Case<'_>, gate: &Approvals) -> Option<GateResult> {
     }
 }
 
-/// Whether somebody's approval counts: the inner result says no with the reason, the outer that it
-/// cannot be known.
-fn may_approve(
+/// Whether somebody's review counts: the inner result says no with the reason, the outer that it
+/// cannot be known. Who asks for changes need not be independent.
+fn may_speak(
     case: &Case<'_>,
     gate: &Approvals,
     side: &AuthorSide,
+    review: &Review,
     actor: &Actor,
 ) -> Result<Result<(), String>, String> {
     if actor.kind != ActorKind::User {
         return Ok(Err("only people approve here".into()));
     }
-    if let Err(why) = side.excludes(actor) {
+    if review.state == ReviewState::Approved
+        && let Err(why) = side.excludes(actor)
+    {
         return Ok(Err(why));
     }
     if gate.from.is_empty() {

@@ -1,4 +1,5 @@
-//! The author side's own verification: one of the named verifiers approved exactly this head.
+//! The author side's own verification: one of the named verifiers approved exactly this head, and none
+//! of them rejects it.
 
 use super::Case;
 use super::verification::{Verification, ask, move_of};
@@ -29,11 +30,13 @@ pub fn judge(case: &Case<'_>, by: &[VerifierName]) -> GateResult {
         .filter_map(Verification::disclosure)
         .collect();
     let mut inconclusive = None;
+    let mut certified = None;
+    let mut heard = Vec::new();
     for verification in case.verifications.iter().rev() {
         let Some((verifier, statement)) = verification.counting() else {
             continue;
         };
-        if !by.contains(&verifier.name) {
+        if !by.contains(&verifier.name) || heard.contains(&&verifier.name) {
             continue;
         }
         match conclusion(statement) {
@@ -44,15 +47,19 @@ pub fn judge(case: &Case<'_>, by: &[VerifierName]) -> GateResult {
                     .details(details);
             }
             Conclusion::Approved => {
-                let reason = format!("{} certified this head.", verifier.name);
-                let proof = Proof::one(verification.basis("certification"));
-                return GateResult::satisfied(GATE, proof, reason).details(details);
+                heard.push(&verifier.name);
+                certified.get_or_insert((verification, verifier));
             }
             Conclusion::Inconclusive(why) => {
                 inconclusive
                     .get_or_insert_with(|| format!(" {} could not say: {why}.", verifier.name));
             }
         }
+    }
+    if let Some((verification, verifier)) = certified {
+        let reason = format!("{} certified this head.", verifier.name);
+        let proof = Proof::one(verification.basis("certification"));
+        return GateResult::satisfied(GATE, proof, reason).details(details);
     }
     let names: Vec<_> = by.iter().map(ToString::to_string).collect();
     let head = case.pull.head.short();

@@ -56,10 +56,10 @@ fn touches(comparison: &Comparison, entry: &Exercised) -> bool {
 fn one(case: &Case<'_>, needed: &str) -> GateResult {
     let records = case.verifications.iter().filter_map(|verification| {
         let (_, statement) = verification.counting()?;
-        let ran = statement.tests.iter().find(|run| {
-            let passed = run.executed > 0 && run.failed == 0 && run.exit_code == 0;
-            passed && run.against.iter().any(|against| is(against, needed))
-        })?;
+        let ran = statement
+            .tests
+            .iter()
+            .find(|run| run.passed() && run.against.iter().any(|against| is(against, needed)))?;
         Some(verification.basis(&format!(
             "{} tests of `{}` against {needed}",
             ran.executed, ran.command

@@ -1,7 +1,7 @@
 //! Which changed lines are critical: the runs of changed lines in files that the policy names.
 //!
 //! A file counts under its old path too, or a rename would take it out of sight. A removed file is one
-//! hunk: all of it. Runs in which only blanks changed ask for nothing. A file whose changed lines
+//! hunk: all of it; so is one that is moved unchanged to where nothing is critical. Runs in which only blanks changed ask for nothing. A file whose changed lines
 //! GitHub does not show (binary, too large) is a gap, never "nothing changed".
 
 use crate::domain::evidence::Mutant;
@@ -22,8 +22,9 @@ impl Hunk<'_> {
     pub fn place(&self) -> String {
         let path = &self.file.path;
         let (first, last) = self.range();
-        match self.file.kind {
-            ChangeKind::Removed => format!("{path} (removed)"),
+        match (&self.file.kind, &self.file.old_path) {
+            (ChangeKind::Removed, _) => format!("{path} (removed)"),
+            (_, Some(old)) if self.is_a_move() => format!("{old} (moved to {path})"),
             _ if first == last => format!("{path}:{first}"),
             _ => format!("{path}:{first}-{last}"),
         }
@@ -39,8 +40,17 @@ impl Hunk<'_> {
         }
     }
 
-    /// Whether a mutant lies in it. A removed file has no lines left: any mutant that names it does.
+    fn is_a_move(&self) -> bool {
+        *self.lines == MOVED
+    }
+
+    /// Whether a mutant lies in it. A removed file has no lines left, and a moved one no changed lines:
+    /// any mutant that names it does.
     pub fn holds(&self, mutant: &Mutant) -> bool {
+        if self.is_a_move() {
+            let old = self.file.old_path.as_deref();
+            return mutant.path == self.file.path || old == Some(&mutant.path);
+        }
         if mutant.path != self.file.path {
             return false;
         }
@@ -51,6 +61,15 @@ impl Hunk<'_> {
         mutant.start_line <= last && first <= mutant.end_line
     }
 }
+
+/// Stands for the whole of a file that was moved unchanged.
+static MOVED: ChangedHunk = ChangedHunk {
+    new_start: 0,
+    new_lines: 0,
+    old_lines: 0,
+    added: Vec::new(),
+    removed: Vec::new(),
+};
 
 /// The critical hunks of a comparison.
 ///
@@ -69,6 +88,10 @@ pub fn critical<'a>(
                 file.path
             ));
         };
+        if lines.is_empty() && leaves(file, gate) {
+            let lines = &MOVED;
+            hunks.push(Hunk { file, lines });
+        }
         let lines = lines.iter().filter(|lines| !only_blanks(lines));
         hunks.extend(lines.map(|lines| Hunk { file, lines }));
     }
@@ -76,11 +99,22 @@ pub fn critical<'a>(
 }
 
 fn is_critical(file: &FileChange, gate: &MutationCheck) -> bool {
-    let critical = |path: &str| gate.critical.matches(path) && !gate.except.matches(path);
-    critical(&file.path) || file.old_path.as_deref().is_some_and(critical)
+    let old = file.old_path.as_deref();
+    names(gate, &file.path) || old.is_some_and(|old| names(gate, old))
 }
 
+fn names(gate: &MutationCheck, path: &str) -> bool {
+    gate.critical.matches(path) && !gate.except.matches(path)
+}
+
+/// Whether a file was critical and is no longer, by its name alone. A copy leaves the original there.
+fn leaves(file: &FileChange, gate: &MutationCheck) -> bool {
+    file.kind != ChangeKind::Copied && !names(gate, &file.path)
+}
+
+/// Lines whose text is not known are not known to be blank.
 fn only_blanks(lines: &ChangedHunk) -> bool {
+    let known = (lines.added.len() as u64, lines.removed.len() as u64);
     let mut all = lines.added.iter().chain(&lines.removed);
-    all.all(|line| line.trim().is_empty())
+    known == (lines.new_lines, lines.old_lines) && all.all(|line| line.trim().is_empty())
 }

@@ -124,7 +124,7 @@ fn sound(mutation: &Mutation, comparison: &Comparison) -> Result<(), String> {
 /// Whether a mutant was killed: by a named test, or by the clock where the policy says so.
 fn killed(gate: &MutationCheck, mutant: &Mutant) -> bool {
     match mutant.status {
-        MutantStatus::Killed => !mutant.killed_by.is_empty(),
+        MutantStatus::Killed => mutant.killed_by.iter().any(|test| !test.trim().is_empty()),
         MutantStatus::Timeout => gate.timeouts == Timeouts::Killed,
         MutantStatus::Survived | MutantStatus::Unviable | MutantStatus::Skipped => false,
     }

@@ -2,13 +2,14 @@
 //! the name of the rule.
 //!
 //! Rulesets and classic protection count together. Our own check is left out: it is set just before
-//! the merge, and must never wait for itself. Rules that only GitHub can judge (signatures,
+//! the merge, and must never wait for itself; only that the branch must be up to date for it counts. Rules that only GitHub can judge (signatures,
 //! deployments, code scanning, code owners) are named and left to GitHub's answer.
 
 use super::approvals::standing_reviews;
 use super::checks::{self, Source};
 use super::{Case, as_open_as, worst};
 use crate::domain::facts::{PlatformRule, ReviewState};
+use crate::domain::model::AppId;
 use crate::domain::policy::Method;
 use crate::domain::verdict::{Basis, GateResult, Move, Proof};
 
@@ -41,34 +42,20 @@ pub fn judge(case: &Case<'_>) -> GateResult {
 
 fn one(case: &Case<'_>, rule: &PlatformRule) -> Option<GateResult> {
     match rule {
-        PlatformRule::RequiredCheck { context, .. } if is_ours(context) => None,
         PlatformRule::RequiredCheck {
             context,
             app,
             strict,
         } => {
-            let app = app.map(|app| app.to_string());
-            let source = Source {
-                name: context,
-                app: app.as_deref(),
-                workflow: None,
+            let ours = context == OWN_CHECK && app.is_none_or(|app| app == case.snapshot.own_app);
+            let check = (!ours).then(|| required(case, context, *app));
+            let passes = check.as_ref().is_none_or(|check| check.state.passes());
+            let behind = if *strict && passes {
+                behind(case, context)
+            } else {
+                None
             };
-            let check = checks::judge_one(case, &source, checks::Passing::AsGitHub);
-            let behind = *strict
-                && case
-                    .snapshot
-                    .comparison
-                    .known()
-                    .is_some_and(|comparison| !comparison.up_to_date());
-            if behind && check.state.passes() {
-                let base = &case.pull.base;
-                let reason = format!("`{context}` must have run on a head that contains `{base}`.");
-                return Some(
-                    GateResult::failed(context, Move::Author, reason)
-                        .next(format!("update the branch with `{base}`")),
-                );
-            }
-            Some(check)
+            behind.or(check)
         }
         PlatformRule::Reviews { .. } => Some(reviews(case, rule)),
         PlatformRule::MergeQueue => Some(refused(
@@ -92,8 +79,31 @@ fn one(case: &Case<'_>, rule: &PlatformRule) -> Option<GateResult> {
     }
 }
 
-fn is_ours(context: &str) -> bool {
-    context == OWN_CHECK
+fn required(case: &Case<'_>, context: &str, app: Option<AppId>) -> GateResult {
+    let app = app.map(|app| app.to_string());
+    let source = Source {
+        name: context,
+        app: app.as_deref(),
+        workflow: None,
+    };
+    checks::judge_one(case, &source, checks::Passing::AsGitHub)
+}
+
+/// A strict check must have run on a head that contains the base; `None` when it does.
+fn behind(case: &Case<'_>, context: &str) -> Option<GateResult> {
+    let base = &case.pull.base;
+    match case.comparison() {
+        Ok(comparison) if comparison.up_to_date() => None,
+        Ok(_) => {
+            let reason = format!("`{context}` must have run on a head that contains `{base}`.");
+            let failed = GateResult::failed(context, Move::Author, reason);
+            Some(failed.next(format!("update the branch with `{base}`")))
+        }
+        Err(why) => {
+            let reason = format!("Whether the head contains `{base}` is not known: {why}.");
+            Some(GateResult::undetermined(context, Move::Countersign, reason))
+        }
+    }
 }
 
 fn refused(rule: &str, reason: &str, next: &str) -> GateResult {

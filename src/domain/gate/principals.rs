@@ -24,8 +24,10 @@ const WEB_FLOW: u64 = 19_864_447;
 pub struct AuthorSide {
     ids: BTreeSet<ActorId>,
     logins: BTreeSet<String>,
-    /// Why not everybody is known.
-    gap: Option<String>,
+    /// Why there may be accounts on it that are not known.
+    unread: Option<String>,
+    /// Somebody on it has no account that could be named.
+    nameless: Option<String>,
 }
 
 impl AuthorSide {
@@ -34,11 +36,12 @@ impl AuthorSide {
         let mut side = Self {
             ids: BTreeSet::new(),
             logins: BTreeSet::new(),
-            gap: None,
+            unread: None,
+            nameless: None,
         };
         side.add(case.pull.author.as_ref(), "the author's account is deleted");
         match case.comparison() {
-            Err(why) => side.gap = Some(format!("the commits could not be read: {why}")),
+            Err(why) => side.unread = Some(format!("the commits could not be read: {why}")),
             Ok(comparison) => {
                 for commit in &comparison.commits.items {
                     let unknown =
@@ -49,7 +52,7 @@ impl AuthorSide {
                     side.add(commit.committer.as_ref(), &unknown);
                 }
                 if !comparison.commits.complete {
-                    side.gap = Some("the list of commits is not whole".into());
+                    side.unread = Some("the list of commits is not whole".into());
                 }
             }
         }
@@ -59,7 +62,7 @@ impl AuthorSide {
     fn add(&mut self, actor: Option<&Actor>, unknown: &str) {
         match actor {
             None => {
-                self.gap.get_or_insert_with(|| unknown.to_owned());
+                self.nameless.get_or_insert_with(|| unknown.to_owned());
             }
             Some(actor) if actor.id.get() == WEB_FLOW => {}
             Some(actor) => {
@@ -78,8 +81,9 @@ impl AuthorSide {
         if self.ids.contains(&actor.id) {
             return Err(format!("{} wrote some of it", actor.login));
         }
-        match (&self.gap, actor.kind) {
-            // A bot's account is never the unknown one: an App's commits carry its account.
+        self.all_read()?;
+        match (&self.nameless, actor.kind) {
+            // A bot is never the nameless one: an App's commits carry its account.
             (Some(_), ActorKind::Bot) | (None, _) => Ok(()),
             (Some(gap), _) => Err(format!("{gap}, which may be {}", actor.login)),
         }
@@ -98,9 +102,17 @@ impl AuthorSide {
                 if self.logins.contains(&bot) {
                     Err(format!("{bot} wrote some of it"))
                 } else {
-                    Ok(())
+                    self.all_read()
                 }
             }
+        }
+    }
+
+    /// Of commits that were not read anybody may be the author.
+    fn all_read(&self) -> Result<(), String> {
+        match &self.unread {
+            Some(gap) => Err(format!("{gap}, so who wrote them is not known")),
+            None => Ok(()),
         }
     }
 }
@@ -117,17 +129,24 @@ pub struct Maker<'a> {
 const HUMAN: &str = "human";
 
 impl<'a> Maker<'a> {
-    /// What writes the pull request.
+    /// What wrote the pull request. One of an agent's commits is enough to make it the agent's work; a
+    /// bot that the policy does not name is of no known make.
     pub fn author(case: &'a Case<'_>) -> Self {
-        if case.by_agent {
-            let agents = &case.policy.agents;
+        let agents = &case.policy.agents;
+        let author = case.pull.author.as_ref();
+        if case.by_agent || has_agents_commits(case) {
             Self {
                 vendor: agents.vendor.as_deref(),
                 model: agents.model.as_deref(),
             }
-        } else {
+        } else if author.is_some_and(|author| author.kind == ActorKind::User) {
             Self {
                 vendor: Some(HUMAN),
+                model: None,
+            }
+        } else {
+            Self {
+                vendor: None,
                 model: None,
             }
         }
@@ -140,6 +159,19 @@ impl<'a> Maker<'a> {
             model: verifier.model.as_deref(),
         }
     }
+}
+
+fn has_agents_commits(case: &Case<'_>) -> bool {
+    let Ok(comparison) = case.comparison() else {
+        return false;
+    };
+    let mut actors = comparison
+        .commits
+        .items
+        .iter()
+        .flat_map(|commit| [&commit.author, &commit.committer])
+        .flatten();
+    actors.any(|actor| case.policy.agents.authors.contains(&actor.login))
 }
 
 /// Whether a verifier is a person. An account of a person that runs a model has the model's vendor.

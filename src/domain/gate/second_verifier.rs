@@ -14,7 +14,7 @@ use super::Case;
 use super::certification::{self, Conclusion, conclusion};
 use super::principals::{AuthorSide, Maker, demand, described, difference};
 use super::verification::{Verification, ask, move_of};
-use crate::domain::evidence::Statement;
+use crate::domain::evidence::{Statement, TestRun};
 use crate::domain::policy::{Independence, SecondVerifier, Verifier};
 use crate::domain::verdict::{GateResult, Move, Proof};
 
@@ -239,7 +239,7 @@ fn executed_tests(statement: &Statement) -> Result<(), String> {
     if statement.sandbox.is_some_and(|sandbox| !sandbox.executes) {
         return Err("it could not execute anything, so no tests ran".into());
     }
-    let ran = statement.tests.iter().any(|run| run.executed > 0);
+    let ran = statement.tests.iter().any(TestRun::ran);
     if !ran {
         return Err("no tests ran".into());
     }

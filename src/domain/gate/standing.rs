@@ -17,7 +17,7 @@ pub fn invalid_policy(problems: &[Problem]) -> GateResult {
                 0 => "policy".to_owned(),
                 line => format!("line {line}, column {}", problem.column),
             };
-            let hint = problem.hint.as_deref().map(|hint| format!(" {hint}"));
+            let hint = problem.hint.as_deref().map(|hint| format!("; {hint}"));
             let reason = format!("{}{}", problem.message, hint.unwrap_or_default());
             GateResult::failed(place, Move::Owner, reason)
         })
@@ -132,6 +132,10 @@ fn conflicts(case: &Case<'_>) -> GateResult {
 fn base(case: &Case<'_>) -> GateResult {
     let base = &case.pull.base;
     if case.policy.merge.allows(base) {
+        if let Err(why) = tip_of_base(case) {
+            let reason = format!("The tip of `{base}` is not known: {why}.");
+            return GateResult::undetermined("base", Move::Countersign, reason);
+        }
         let proof = fact("merge.base_branches of the policy");
         return GateResult::satisfied("base", proof, format!("The policy merges into `{base}`."));
     }
@@ -142,6 +146,16 @@ fn base(case: &Case<'_>) -> GateResult {
         format!("The policy does not merge into `{base}`, only into `{allowed}`."),
     )
     .next(format!("retarget it to one of `{allowed}`"))
+}
+
+/// Whether the base branch that was read is the one the pull request has.
+fn tip_of_base(case: &Case<'_>) -> Result<(), String> {
+    let read = case.snapshot.base.require()?;
+    if read.name == case.pull.base {
+        Ok(())
+    } else {
+        Err(format!("the branch that was read is `{}`", read.name))
+    }
 }
 
 fn held(case: &Case<'_>) -> GateResult {

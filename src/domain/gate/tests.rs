@@ -1,1 +1,8 @@
+//! What the gates make of evidence, people, time and the platform.
 
+mod independence;
+mod mutation;
+mod people;
+mod platform;
+mod reports;
+mod standing;

@@ -5,6 +5,7 @@
 //! reports of one verifier and context the later counts. Whether a report that counts is *enough* is
 //! each gate's own question.
 
+use super::certification::{Conclusion, conclusion};
 use crate::domain::evidence::{Carrier, Content, Fault, Report, Statement};
 use crate::domain::facts::{PullRequest, Snapshot};
 use crate::domain::policy::{Policy, Verifier};
@@ -119,25 +120,40 @@ fn unreadable(faults: &[Fault]) -> String {
     format!("its document has {} faults{first}", faults.len())
 }
 
-/// Of two reports of one verifier and context, the earlier speaks no more. GitHub's times count
-/// seconds: of two reports of one second in places of different kinds nobody knows which came first,
-/// and both speak.
+/// Of two reports of one verifier and context, the earlier speaks no more. Reports come oldest first.
+/// GitHub's times count seconds: of two reports of one second in places of different kinds nobody knows
+/// which came first, and both speak.
+///
+/// A later report that was edited, dismissed or cannot be read may have said no: what its verifier said
+/// before, other than no, is void with it, so that nobody revives an approval by voiding a rejection.
 fn supersede(judged: &mut [Verification<'_>]) {
-    let run = |verification: &Verification<'_>| {
-        let (verifier, statement) = verification.counting()?;
-        Some((verifier.name.clone(), statement.context.clone()))
-    };
-    let replaced: Vec<usize> = (0..judged.len())
-        .filter(|&index| {
-            let own = run(&judged[index]);
-            own.is_some()
-                && judged
-                    .iter()
-                    .any(|other| run(other) == own && later(other.report, judged[index].report))
-        })
-        .collect();
-    for index in replaced {
-        judged[index].says = Err("a later report of the same run replaces it".into());
+    let mut seen: Vec<(String, String, &Report)> = Vec::new();
+    let mut unclear: Vec<String> = Vec::new();
+    for verification in judged.iter_mut().rev() {
+        let report = verification.report;
+        let Some((verifier, statement)) = verification.counting() else {
+            let lost = !matches!(report.content, Content::Valid(_));
+            unclear.extend(
+                verification
+                    .verifier
+                    .filter(|_| lost)
+                    .map(|v| v.name.to_string()),
+            );
+            continue;
+        };
+        let (name, context) = (verifier.name.to_string(), statement.context.clone());
+        let rejects = matches!(conclusion(statement), Conclusion::Rejected(_));
+        let of_this_run = |(n, c, other): &(String, String, &Report)| {
+            *n == name && *c == context && later(other, report)
+        };
+        if seen.iter().any(of_this_run) {
+            verification.says = Err("a later report of the same run replaces it".into());
+        } else if unclear.contains(&name) && !rejects {
+            let why = "a later report of the same verifier is void, and may have said otherwise";
+            verification.says = Err(why.into());
+        } else {
+            seen.push((name, context, report));
+        }
     }
 }
 

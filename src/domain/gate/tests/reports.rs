@@ -1,0 +1,290 @@
+//! Which reports speak for this head, and what a countersignature must show.
+
+use serde_json::{Value, json};
+
+use crate::domain::facts::*;
+use crate::domain::model::BaseRef;
+use crate::domain::testing::*;
+use crate::domain::verdict::Move;
+
+const GATE: &str = "second_verifier";
+
+fn alone(demand: &str) -> String {
+    only(&format!("{{ second_verifier: {{ {demand} }} }}"))
+}
+
+/// What codex says, as one report under a policy that asks for it only.
+fn says(document: &Value) -> Snapshot {
+    let demand = alone("independence: vendor, tests_executed: true");
+    under(&demand, with_reports(vec![report(20, CODEX, document)]))
+}
+
+/// An approval with one field of its predicate replaced.
+fn approval_with(field: &str, value: Value) -> Value {
+    let mut document = approval("exec-1");
+    document["predicate"][field] = value;
+    document
+}
+
+fn blocking() -> Value {
+    json!([{ "severity": "blocking", "path": "src/start.rs", "line": 40, "message": "it races" }])
+}
+
+fn does_not_count(snapshot: &Snapshot, why: &str) {
+    let told = told(snapshot, GATE);
+    assert_eq!(state(snapshot, GATE), "waiting", "{told}");
+    assert!(told.contains(why), "{told}");
+}
+
+#[test]
+fn a_report_about_another_head_is_void() {
+    let mut old = approval("exec-1");
+    old["subject"][0]["digest"]["gitCommit"] = json!(oid('e').as_str());
+    does_not_count(&says(&old), "it is about eeeeeee, which is not the head");
+}
+
+#[test]
+fn a_push_voids_every_report() {
+    let mut snapshot = snapshot();
+    known(&mut snapshot.pull).head = head('e');
+    let mut moved = comparison();
+    moved.head = head('e');
+    snapshot.comparison = Fetched::Known(moved);
+    for gate in ["checks", "certification", GATE, "mutation_check"] {
+        assert_eq!(state(&snapshot, gate), "waiting", "{gate}");
+    }
+}
+
+#[test]
+fn a_report_about_another_repository_is_void() {
+    let mut other = approval("exec-1");
+    other["subject"][0]["name"] = json!("evil/shop");
+    does_not_count(&says(&other), "another repository");
+    let mut spelled = approval("exec-1");
+    spelled["subject"][0]["name"] = json!("Acme/Shop");
+    assert_eq!(state(&says(&spelled), GATE), "satisfied");
+}
+
+#[test]
+fn a_retargeted_pull_request_needs_new_reports_for_the_same_head() {
+    let mut snapshot = says(&approval("exec-1"));
+    known(&mut snapshot.pull).base = BaseRef::parse("release").unwrap();
+    does_not_count(
+        &snapshot,
+        "it was made against `main`, and the base is `release` now",
+    );
+}
+
+#[test]
+fn a_report_that_names_no_base_is_void() {
+    does_not_count(
+        &says(&approval_with("base", Value::Null)),
+        "does not name the base",
+    );
+}
+
+#[test]
+fn an_edited_comment_or_review_says_nothing_any_more() {
+    let mut snapshot = under(&alone("independence: human"), with_reports(Vec::new()));
+    let mut edited = comment(30, user(50, "alice"), &approval("desk"));
+    edited.edited = true;
+    items(&mut snapshot.comments).push(edited);
+    does_not_count(&snapshot, "the comment was edited");
+    let mut edited = review(31, user(50, "alice"), ReviewState::Approved);
+    edited.body = fenced(&approval("desk"));
+    edited.edited = true;
+    items(&mut snapshot.reviews).push(edited);
+    does_not_count(&snapshot, "the review was edited");
+}
+
+#[test]
+fn a_dismissed_review_says_nothing_and_revives_nothing() {
+    let mut snapshot = under(&alone("independence: human"), with_reports(Vec::new()));
+    let mut given = review(31, user(50, "alice"), ReviewState::Approved);
+    given.body = fenced(&approval("desk"));
+    items(&mut snapshot.reviews).push(given.clone());
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+    let mut later = given;
+    later.id = crate::domain::model::ReviewId::new(32).unwrap();
+    later.submitted_at = Some(time("03-04 11:30"));
+    later.body = fenced(&approval_with("result", json!("rejected")));
+    items(&mut snapshot.reviews).push(later);
+    assert_eq!(state(&snapshot, GATE), "failed");
+    items(&mut snapshot.reviews)[1].state = ReviewState::Dismissed;
+    does_not_count(&snapshot, "the review was dismissed");
+}
+
+#[test]
+fn editing_a_rejection_does_not_revive_the_approval_before_it() {
+    let mut snapshot = under(&alone("independence: human"), with_reports(Vec::new()));
+    let approved = comment(30, user(50, "alice"), &approval("desk"));
+    let mut rejected = comment(
+        31,
+        user(50, "alice"),
+        &approval_with("result", json!("rejected")),
+    );
+    rejected.created_at = time("03-04 11:30");
+    items(&mut snapshot.comments).extend([approved, rejected]);
+    assert_eq!(state(&snapshot, GATE), "failed");
+    items(&mut snapshot.comments)[1].edited = true;
+    does_not_count(&snapshot, "the comment was edited");
+    let mut again = comment(32, user(50, "alice"), &approval("desk-2"));
+    again.created_at = time("03-04 11:40");
+    items(&mut snapshot.comments).push(again);
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+}
+
+#[test]
+fn a_later_report_that_cannot_be_read_voids_the_approval_before_it() {
+    let mut snapshot = says(&approval("exec-1"));
+    let unreadable = report(21, CODEX, &approval_with("result", json!("refused")));
+    items(&mut snapshot.runs).push(unreadable);
+    does_not_count(&snapshot, "`refused`");
+    items(&mut snapshot.runs).push(report(22, CODEX, &approval("exec-2")));
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+}
+
+#[test]
+fn what_somebody_else_writes_voids_nothing() {
+    let mut snapshot = says(&approval("exec-1"));
+    let mut stray = comment(30, user(40, "mallory"), &json!({ "nonsense": true }));
+    stray.edited = true;
+    items(&mut snapshot.comments).push(stray);
+    items(&mut snapshot.runs).push(report(40, GEMINI, &json!({})));
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+}
+
+#[test]
+fn the_order_in_which_reports_are_listed_does_not_matter() {
+    let rejected = report(20, CODEX, &approval_with("result", json!("rejected")));
+    let approved = report(21, CODEX, &approval("exec-2"));
+    let demand = alone("independence: vendor");
+    for (runs, word) in [
+        (vec![rejected.clone(), approved.clone()], "satisfied"),
+        (vec![approved, rejected], "satisfied"),
+    ] {
+        assert_eq!(state(&under(&demand, with_reports(runs)), GATE), word);
+    }
+}
+
+#[test]
+fn a_read_only_review_is_no_verification() {
+    let sandbox = json!({ "executes": false, "writes": false });
+    does_not_count(
+        &says(&approval_with("sandbox", sandbox)),
+        "could not execute anything",
+    );
+}
+
+#[test]
+fn a_run_in_which_no_test_ran_is_no_verification() {
+    does_not_count(&says(&approval_with("tests", json!([]))), "no tests ran");
+    let none = json!([tests("cargo test", 0, 0)]);
+    does_not_count(&says(&approval_with("tests", none)), "no tests ran");
+    let mut neither = tests("cargo test", 0, 0);
+    neither["executed"] = json!(5);
+    does_not_count(
+        &says(&approval_with("tests", json!([neither]))),
+        "no tests ran",
+    );
+}
+
+#[test]
+fn one_command_whose_tests_failed_spoils_the_others() {
+    let mixed = json!([tests("cargo test", 12, 0), tests("pytest", 3, 1)]);
+    does_not_count(&says(&approval_with("tests", mixed)), "`pytest`: 1 failed");
+    let mut crashed = tests("cargo test", 12, 0);
+    crashed["exit_code"] = json!(-11);
+    does_not_count(
+        &says(&approval_with("tests", json!([crashed]))),
+        "exit code -11",
+    );
+}
+
+#[test]
+fn a_blocking_finding_makes_an_approval_a_rejection() {
+    let snapshot = says(&approval_with("findings", blocking()));
+    let result = gate(&snapshot, GATE);
+    assert_eq!(result.state.word(), "failed");
+    assert_eq!(result.state.whose_move(), Move::Author);
+    assert!(result.reason.contains("src/start.rs:40: it races"));
+    let noted = json!([{ "severity": "warning", "message": "long" }]);
+    assert_eq!(
+        state(&says(&approval_with("findings", noted)), GATE),
+        "satisfied"
+    );
+}
+
+#[test]
+fn a_rejection_blocks_even_from_a_verifier_that_is_not_independent() {
+    let mut snapshot = says(&approval("exec-1"));
+    items(&mut snapshot.runs).push(report(
+        19,
+        OPUS,
+        &approval_with("result", json!("rejected")),
+    ));
+    assert_eq!(state(&snapshot, GATE), "failed");
+}
+
+#[test]
+fn an_inconclusive_report_neither_passes_nor_blocks_nor_replaces_an_approval() {
+    let mut inconclusive = approval_with("result", json!("inconclusive"));
+    inconclusive["predicate"]["reason"] = json!("quota");
+    does_not_count(&says(&inconclusive), "its quota is used up");
+    let mut snapshot = says(&approval("exec-1"));
+    inconclusive["predicate"]["context"] = json!("exec-2");
+    items(&mut snapshot.runs).push(report(30, CODEX, &inconclusive));
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+}
+
+#[test]
+fn evidence_that_is_too_old_or_of_no_known_age_does_not_count() {
+    let demand = alone("independence: vendor, max_age: 3h");
+    let mut snapshot = under(&demand, says(&approval("exec-1")));
+    let last = items(&mut snapshot.runs).last_mut().unwrap();
+    last.completed_at = Some(time("03-04 09:00"));
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+    snapshot.now = time("03-04 12:01");
+    does_not_count(&snapshot, "it is 3 h old, and 3 h are allowed");
+    items(&mut snapshot.runs).last_mut().unwrap().completed_at = None;
+    does_not_count(&snapshot, "nobody says when it was made");
+}
+
+#[test]
+fn a_fallback_counts_only_after_its_time_and_is_told() {
+    let demand = alone("independence: vendor, fallback: { after: 4h, independence: context }");
+    let mut snapshot = under(
+        &demand,
+        with_reports(vec![report(20, OPUS, &approval("x"))]),
+    );
+    assert_eq!(state(&snapshot, GATE), "waiting");
+    snapshot.now = time("03-04 13:00");
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+    assert!(told(&snapshot, GATE).contains("The policy's fallback is in use"));
+    snapshot.head_seen_at = None;
+    assert_eq!(state(&snapshot, GATE), "waiting");
+}
+
+#[test]
+fn a_run_under_way_is_no_report() {
+    let mut snapshot = says(&approval("exec-1"));
+    items(&mut snapshot.runs).last_mut().unwrap().status = RunStatus::Unfinished("queued".into());
+    assert_eq!(state(&snapshot, GATE), "waiting");
+}
+
+#[test]
+fn any_named_certifier_that_rejects_keeps_the_head_uncertified() {
+    let policy = only("{ certification: { by: [gemini, codex] } }");
+    let rejected = |id, who| report(id, who, &approval_with("result", json!("rejected")));
+    let approved = |id, who| report(id, who, &approval("fresh"));
+    for reports in [
+        vec![rejected(20, CODEX), approved(21, GEMINI)],
+        vec![approved(20, GEMINI), rejected(21, CODEX)],
+    ] {
+        let snapshot = under(&policy, with_reports(reports));
+        assert_eq!(state(&snapshot, "certification"), "failed");
+    }
+    let better = vec![rejected(20, CODEX), approved(21, CODEX)];
+    let snapshot = under(&policy, with_reports(better));
+    assert_eq!(state(&snapshot, "certification"), "satisfied");
+}
