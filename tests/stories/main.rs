@@ -6,3 +6,4 @@ mod stage;
 
 mod gate;
 mod heads;
+mod identity;
