@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "every story uses a part of the stage")]
 mod stage;
 
+mod checks;
 mod gate;
 mod heads;
 mod identity;
