@@ -8,3 +8,4 @@ mod checks;
 mod gate;
 mod heads;
 mod identity;
+mod policy;
