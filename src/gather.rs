@@ -195,15 +195,16 @@ impl Gather {
             snapshot.policy = policy;
         }
         let wants = wants(&snapshot.policy);
-        let (runs, statuses, workflows, reviews, comments) = futures::join!(
+        let (runs, statuses, reviews, comments) = futures::join!(
             self.reads.check_runs(repo, &pull.head),
             self.reads.statuses(repo, &pull.head),
-            when(wants.workflows, self.reads.workflow_runs(repo, &pull.head)),
             self.reads.reviews(repo, kept.number),
             when(wants.comments, self.reads.comments(repo, kept.number)),
         );
         snapshot.runs = trouble.fact(runs);
         snapshot.statuses = trouble.fact(statuses);
+        let wanted = wants.workflows || reported_twice(&snapshot);
+        let workflows = when(wanted, self.reads.workflow_runs(repo, &pull.head)).await;
         snapshot.workflows = optional(workflows, &mut trouble);
         let reviews = trouble.fact(reviews);
         snapshot.reviews = map(reviews, |list| first_sight(list, &mut memory.value));
@@ -471,6 +472,19 @@ fn wants(policy: &PolicyFact) -> Wants {
             })
             .collect(),
     }
+}
+
+/// Whether several suites of GitHub Actions report one name: which of them supersedes which is told by
+/// their workflows alone.
+fn reported_twice(snapshot: &Snapshot) -> bool {
+    let runs = snapshot.runs.known().map_or(&[][..], |list| &list.items);
+    let mut suites = BTreeMap::new();
+    let mut of_actions = runs.iter().filter(|run| {
+        run.app
+            .as_ref()
+            .is_some_and(|app| app.slug == "github-actions")
+    });
+    of_actions.any(|run| *suites.entry(&run.name).or_insert(run.suite) != run.suite)
 }
 
 async fn when<T>(wanted: bool, read: impl Future<Output = Answer<T>>) -> Option<Answer<T>> {

@@ -17,7 +17,8 @@ pub enum Fault {
     DoneThen502,
     /// A list comes back empty, as if there were nothing (also its `total_count`).
     EmptyList,
-    /// A list ends after its first half, without a word.
+    /// A list ends after its first half, without a next page; only its `total_count`, where it has
+    /// one, tells.
     TruncatedList,
     /// Every user, App and `mergeable` is null.
     Nulls,

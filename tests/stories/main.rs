@@ -1,6 +1,11 @@
 //! Stories: the whole product over a simulated GitHub, stepped by hand.
 
 #[path = "../support/stage.rs"]
+#[allow(dead_code, reason = "every story uses a part of the stage")]
 mod stage;
 
+mod checks;
 mod gate;
+mod heads;
+mod identity;
+mod policy;

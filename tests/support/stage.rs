@@ -256,6 +256,48 @@ impl Stage {
         found.unwrap_or_else(|| panic!("no gate {name} in {verdict:#}"))
     }
 
+    /// The state of one gate of the verdict on record.
+    pub async fn state(&self, pull: &PullHandle, name: &str) -> String {
+        let gate = self.gate(pull, name).await;
+        gate["state"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// What one gate says: its reason, then the reasons of its details, a line each.
+    pub async fn says(&self, pull: &PullHandle, name: &str) -> String {
+        fn collect(gate: &Value, lines: &mut Vec<String>) {
+            lines.push(gate["reason"].as_str().unwrap_or_default().to_owned());
+            for detail in gate["details"].as_array().into_iter().flatten() {
+                collect(detail, lines);
+            }
+        }
+        let mut lines = Vec::new();
+        collect(&self.gate(pull, name).await, &mut lines);
+        lines.join("\n")
+    }
+
+    /// Everything that the policy asks for is brought: the check passes, a verifier countersigns.
+    pub async fn clear(&self, pull: &PullHandle) {
+        self.unit_passes(pull).await;
+        let evidence = self.evidence(pull);
+        self.reports(&self.codex, pull, &evidence).await;
+    }
+
+    /// How often GitHub was asked to merge.
+    pub fn merge_calls(&self) -> usize {
+        self.github.calls_to("PUT", "/merge").len()
+    }
+
+    /// Another pull request of the agent's that changes the same critical line, from another branch.
+    pub async fn open_other(&self, branch: &str) -> PullHandle {
+        let text = format!("{AFTER}// {branch}\n");
+        let edits = Edits::write("src/start.rs", text);
+        let title = "Record every start, otherwise";
+        self.agent.push(&self.shop, branch, title, edits).unwrap();
+        let opened = self.agent.open_pull(&self.shop, branch, "main", title);
+        self.settle().await;
+        opened.unwrap()
+    }
+
     /// Our newest check run on a head: status, conclusion, title.
     pub fn our_check(&self, head: &str) -> Option<OurCheck> {
         let id = self.repo_id().get();

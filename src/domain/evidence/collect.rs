@@ -111,14 +111,15 @@ fn content_of(text: &str) -> Option<Content> {
     let block = blocks.next()?;
     if blocks.next().is_some() {
         let message = "it stands beside another one: which of them counts cannot be known";
-        return Some(Content::Faulty(vec![Fault {
+        let fault = Fault {
             path: String::new(),
             message: message.into(),
-        }]));
+        };
+        return Some(Content::Faulty(vec![fault], parse::named_head(&block)));
     }
     Some(match parse::document(&block) {
         Ok(statement) => Content::Valid(Box::new(statement)),
-        Err(faults) => Content::Faulty(faults),
+        Err(faults) => Content::Faulty(faults, parse::named_head(&block)),
     })
 }
 
@@ -214,6 +215,6 @@ mod tests {
     #[test]
     fn two_documents_in_one_text_are_neither() {
         let text = "```countersign\n{}\n```\n\n```countersign\n{}\n```\n";
-        assert!(matches!(content_of(text), Some(Content::Faulty(_))));
+        assert!(matches!(content_of(text), Some(Content::Faulty(..))));
     }
 }

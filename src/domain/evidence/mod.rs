@@ -238,8 +238,8 @@ pub enum Place {
 pub enum Content {
     /// A valid document.
     Valid(Box<Statement>),
-    /// A document with faults.
-    Faulty(Vec<Fault>),
+    /// A document with faults, and the head that it names all the same, if it can be made out.
+    Faulty(Vec<Fault>, Option<HeadSha>),
     /// Edited after it was first seen, or dismissed: void, whatever it says.
     Void(String),
 }

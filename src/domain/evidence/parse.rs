@@ -36,6 +36,13 @@ pub fn document(text: &str) -> Result<Statement, Vec<Fault>> {
     }
 }
 
+/// The head that a document names, whatever else is wrong with it.
+pub fn named_head(text: &str) -> Option<HeadSha> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let commit = value.pointer("/subject/0/digest/gitCommit")?.as_str()?;
+    HeadSha::parse(commit).ok()
+}
+
 fn fault(path: &str, message: impl Into<String>) -> Fault {
     Fault {
         path: path.to_owned(),

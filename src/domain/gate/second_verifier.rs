@@ -3,7 +3,8 @@
 //! Independence has two halves. The principal must be neither on the author's side nor the certifier.
 //! And what verifies must differ from what wrote and from what certified by at least as much as the
 //! policy demands. A rejection by any verifier of the policy blocks, independent or not: who has found
-//! a bug need not be independent to be right.
+//! a bug need not be independent to be right. A verifier's report on this head that cannot be read may
+//! be a rejection, and counts as an open question until that verifier reports again.
 //!
 //! With a fallback, less difference is enough once this head has waited so long; that is said wherever
 //! the gate is shown.
@@ -78,7 +79,33 @@ pub fn judge(case: &Case<'_>, gate: &SecondVerifier) -> GateResult {
             .next("push a fix for what it found")
             .details(details);
     }
+    if let Some(verifier) = unreadable(case) {
+        let name = verifier.name.to_string();
+        let head = case.pull.head.short();
+        let reason = format!(
+            "The report of {name} on {head} cannot be read: it may well be a rejection, so the gate \
+             waits until {name} has reported again."
+        );
+        return GateResult::undetermined(GATE, move_of(std::slice::from_ref(&name)), reason)
+            .next(ask(&[name], head))
+            .details(details);
+    }
     verdict(case, gate, &demanded, &approvals).details(details)
+}
+
+/// A verifier whose last word on this head cannot be read.
+fn unreadable<'a>(case: &Case<'a>) -> Option<&'a Verifier> {
+    let all = &case.verifications;
+    let unread = all.iter().enumerate().filter_map(|(index, verification)| {
+        let verifier = verification.unreadable(&case.pull.head)?;
+        let reported_again = all[index + 1..].iter().any(|later| {
+            later
+                .counting()
+                .is_some_and(|(again, _)| again.name == verifier.name)
+        });
+        (!reported_again).then_some(verifier)
+    });
+    unread.last()
 }
 
 fn verdict(

@@ -6,8 +6,9 @@
 //! each gate's own question.
 
 use super::certification::{Conclusion, conclusion};
-use crate::domain::evidence::{Carrier, Content, Fault, Report, Statement};
+use crate::domain::evidence::{Carrier, Content, Fault, Place, Report, Statement};
 use crate::domain::facts::{PullRequest, Snapshot};
+use crate::domain::model::HeadSha;
 use crate::domain::policy::{Policy, Verifier};
 use crate::domain::verdict::{Basis, GateResult, Move};
 
@@ -25,6 +26,17 @@ impl<'a> Verification<'a> {
     /// Verifier and statement of a report that counts.
     pub fn counting(&self) -> Option<(&'a Verifier, &'a Statement)> {
         Some((self.verifier?, self.says.as_ref().ok().copied()?))
+    }
+
+    /// The verifier of a report about `head` that cannot be read: what it says might be "no".
+    pub fn unreadable(&self, head: &HeadSha) -> Option<&'a Verifier> {
+        let Content::Faulty(_, named) = &self.report.content else {
+            return None;
+        };
+        // A check run is about the head that it stands on.
+        let on_head = matches!(self.report.place, Place::CheckRun(_));
+        let about_head = named.as_ref().map_or(on_head, |named| named == head);
+        self.verifier.filter(|_| about_head)
     }
 
     /// Who brought it, in words.
@@ -87,7 +99,7 @@ fn speaks<'a>(
     let statement = match &report.content {
         Content::Valid(statement) => statement,
         Content::Void(why) => return Err(format!("{why}; what it said is void")),
-        Content::Faulty(faults) => return Err(unreadable(faults)),
+        Content::Faulty(faults, _) => return Err(unreadable(faults)),
     };
     if statement.head != pull.head {
         return Err(format!(

@@ -233,10 +233,10 @@ impl Simulator {
                 reply.body = earlier.clone();
                 reply
             }
-            Some(Fault::EmptyList) => reply.shortened(0),
+            Some(Fault::EmptyList) => reply.shortened(0, true),
             Some(Fault::TruncatedList) => {
                 let half = reply.length().unwrap_or(0) / 2;
-                reply.shortened(half)
+                reply.shortened(half, false)
             }
             Some(Fault::Nulls) => {
                 reply::nulls(&mut reply.body);

@@ -126,11 +126,11 @@ impl Reply {
     }
 
     /// With so much of its list, and nothing that tells of the rest.
-    pub fn shortened(mut self, to: usize) -> Self {
+    pub fn shortened(mut self, to: usize, also_its_count: bool) -> Self {
         if let Some(items) = self.items() {
             items.truncate(to);
             let left = items.len();
-            if let Some(count) = self.body.get_mut("total_count") {
+            if let Some(count) = self.body.get_mut("total_count").filter(|_| also_its_count) {
                 *count = json!(left);
             }
             self.headers.retain(|(name, _)| *name != "link");

@@ -1,0 +1,222 @@
+//! The policy: read at the base branch's tip, and from nowhere else.
+
+use countersign::simulator::{Edits, PullHandle};
+
+use crate::stage::{POLICY, Stage};
+
+const PATH: &str = ".github/countersign.yml";
+/// A policy that would let the agent's pull request pass once `unit` does.
+const LAX: &str = "\
+version: 1
+agents: { authors: ['acme-agent[bot]'] }
+gates: { checks: { required: [unit] } }
+merge: { when: ready, others: ready, base_branches: [main] }
+";
+
+async fn commit_policy(stage: &Stage, text: &str) {
+    let edits = Edits::write(PATH, text);
+    stage
+        .alice
+        .push(&stage.shop, "main", "Change the policy", edits)
+        .unwrap();
+    stage.settle().await;
+}
+
+fn title(stage: &Stage, pull: &PullHandle) -> String {
+    let check = stage.our_check(&pull.head().unwrap());
+    check.expect("a check of ours").title
+}
+
+#[tokio::test]
+async fn a_pull_request_cannot_bring_its_own_policy() {
+    let stage = Stage::new().await;
+    stage
+        .agent
+        .push(
+            &stage.shop,
+            "agent/start",
+            "Make it easier",
+            Edits::write(PATH, LAX),
+        )
+        .unwrap();
+    let pull = stage.open_pull().await;
+    stage.unit_passes(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "waiting");
+    assert_eq!(stage.state(&pull, "second_verifier").await, "waiting");
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn a_policy_on_another_branch_counts_for_nothing() {
+    let stage = Stage::new().await;
+    stage
+        .alice
+        .push(&stage.shop, "lax", "Another", Edits::write(PATH, LAX))
+        .unwrap();
+    let pull = stage.open_pull().await;
+    stage.unit_passes(&pull).await;
+    assert_eq!(stage.state(&pull, "second_verifier").await, "waiting");
+    // Into the branch with the lax policy that policy itself does not merge.
+    stage.agent.retarget(&pull, "lax").unwrap();
+    stage.settle().await;
+    assert_eq!(stage.outcome(&pull).await, "ignored");
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn an_invalid_policy_stops_every_merge_and_says_which_line() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    commit_policy(&stage, &POLICY.replace("  checks:", "  cheks:")).await;
+    stage.clear(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "blocked");
+    let said = stage.says(&pull, "policy").await;
+    assert!(said.contains("line 11"), "{said}");
+    assert!(said.contains("cheks"), "{said}");
+    let check = stage.our_check(&pull.head().unwrap()).unwrap();
+    assert_eq!(check.conclusion.as_deref(), Some("failure"));
+    assert!(check.title.contains("does not validate"), "{check:?}");
+    assert!(check.summary.contains("line 11"), "{check:?}");
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn a_mended_policy_lets_go_on_what_the_broken_one_stopped() {
+    let stage = Stage::with_policy("version: 1\ngates: {}\n").await;
+    let pull = stage.open_pull().await;
+    stage.clear(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "blocked");
+    commit_policy(&stage, POLICY).await;
+    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+    assert_eq!(stage.merge_calls(), 1);
+}
+
+#[tokio::test]
+async fn a_mended_policy_is_seen_also_when_its_push_was_never_heard_of() {
+    let stage = Stage::with_policy("version: 1\ngates: {}\n").await;
+    let pull = stage.open_pull().await;
+    stage.clear(&pull).await;
+    let edits = Edits::write(PATH, POLICY);
+    stage
+        .alice
+        .push(&stage.shop, "main", "Mend it", edits)
+        .unwrap();
+    stage.github.lose_pending();
+    stage.sweep().await;
+    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+}
+
+#[tokio::test]
+async fn a_stricter_policy_on_the_base_counts_at_once() {
+    let stage = Stage::with_policy(LAX).await;
+    let pull = stage.open_pull().await;
+    let edits = Edits::write(PATH, POLICY);
+    stage
+        .alice
+        .push(&stage.shop, "main", "Be strict", edits)
+        .unwrap();
+    // Nobody heard of that push either; the check is what wakes the pull request.
+    stage.github.lose_pending();
+    stage.unit_passes(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "waiting");
+    assert_eq!(stage.state(&pull, "second_verifier").await, "waiting");
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn where_there_is_no_policy_nothing_is_said_and_nothing_done() {
+    let stage = Stage::with_policy("").await;
+    let pull = stage.open_pull().await;
+    stage.clear(&pull).await;
+    stage.sweep().await;
+    assert_eq!(stage.outcome(&pull).await, "ignored");
+    assert!(stage.our_check(&pull.head().unwrap()).is_none());
+    let writes = stage.github.calls();
+    let written = writes
+        .iter()
+        .find(|call| call.method != "GET" && !call.path.contains("access_tokens"));
+    assert!(written.is_none(), "{written:?}");
+}
+
+#[tokio::test]
+async fn a_policy_that_is_taken_away_takes_back_what_was_said() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    stage
+        .alice
+        .push(&stage.shop, "main", "No more", Edits::remove(PATH))
+        .unwrap();
+    stage.settle().await;
+    stage.clear(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "ignored");
+    assert!(title(&stage, &pull).starts_with("Not judged: there is no policy"));
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn a_policy_that_observes_says_what_would_be_and_never_merges() {
+    let policy = POLICY.replace("version: 1", "version: 1\nmode: observe");
+    let stage = Stage::with_policy(&policy).await;
+    let pull = stage.open_pull().await;
+    let check = stage.our_check(&pull.head().unwrap()).unwrap();
+    assert_eq!(check.conclusion.as_deref(), Some("neutral"));
+    assert!(
+        check.title.starts_with("Observed only, would be: Waiting"),
+        "{check:?}"
+    );
+
+    stage.clear(&pull).await;
+    stage.after(600).await;
+    stage.sweep().await;
+    assert_eq!(stage.outcome(&pull).await, "ready");
+    let check = stage.our_check(&pull.head().unwrap()).unwrap();
+    assert_eq!(check.conclusion.as_deref(), Some("neutral"));
+    assert!(
+        check
+            .title
+            .starts_with("Observed only, would be: Ready to merge"),
+        "{check:?}"
+    );
+    assert!(!stage.merged(&pull));
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn a_policy_may_leave_the_merge_to_people() {
+    let policy = POLICY.replace("when: ready", "when: never");
+    let stage = Stage::with_policy(&policy).await;
+    let pull = stage.open_pull().await;
+    stage.clear(&pull).await;
+    assert_eq!(
+        stage.outcome(&pull).await,
+        "ready",
+        "{}",
+        stage.told(&pull).await
+    );
+    let check = stage.our_check(&pull.head().unwrap()).unwrap();
+    assert_eq!(check.conclusion.as_deref(), Some("success"));
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn a_policy_that_cannot_be_read_is_not_the_absence_of_one() {
+    use countersign::simulator::faults::{Fault, FaultPlan};
+    let stage = Stage::with_policy(LAX).await;
+    let refused = Fault::Refuse(500, "Server Error");
+    let plan = FaultPlan::none().with("GET", "/contents/", 500, refused);
+    // The base moves, so the policy must be read anew.
+    stage
+        .alice
+        .push(&stage.shop, "main", "Be strict", Edits::write(PATH, POLICY))
+        .unwrap();
+    stage.github.set_faults(plan);
+    let pull = stage.open_pull().await;
+    stage.unit_passes(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "undetermined");
+    let said = stage.says(&pull, "policy").await;
+    assert!(said.contains("could not be read"), "{said}");
+    assert_eq!(stage.merge_calls(), 0);
+    stage.github.set_faults(FaultPlan::none());
+    stage.after(300).await;
+    assert_eq!(stage.state(&pull, "second_verifier").await, "waiting");
+}
