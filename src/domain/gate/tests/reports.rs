@@ -139,19 +139,26 @@ fn a_later_report_that_cannot_be_read_voids_the_approval_before_it() {
     let mut snapshot = says(&approval("exec-1"));
     let unreadable = report(21, CODEX, &approval_with("result", json!("refused")));
     items(&mut snapshot.runs).push(unreadable);
-    does_not_count(&snapshot, "`refused`");
+    assert_eq!(state(&snapshot, GATE), "undetermined");
+    assert!(told(&snapshot, GATE).contains("`refused`"));
     items(&mut snapshot.runs).push(report(22, CODEX, &approval("exec-2")));
     assert_eq!(state(&snapshot, GATE), "satisfied");
 }
 
 #[test]
-fn what_somebody_else_writes_voids_nothing() {
+fn what_somebody_writes_who_is_no_verifier_voids_nothing() {
     let mut snapshot = says(&approval("exec-1"));
     let mut stray = comment(30, user(40, "mallory"), &json!({ "nonsense": true }));
     stray.edited = true;
     items(&mut snapshot.comments).push(stray);
-    items(&mut snapshot.runs).push(report(40, GEMINI, &json!({})));
     assert_eq!(state(&snapshot, GATE), "satisfied");
+}
+
+#[test]
+fn another_verifiers_report_that_cannot_be_read_is_an_open_question() {
+    let mut snapshot = says(&approval("exec-1"));
+    items(&mut snapshot.runs).push(report(40, GEMINI, &json!({})));
+    assert_eq!(state(&snapshot, GATE), "undetermined");
 }
 
 #[test]
