@@ -8,4 +8,5 @@ mod checks;
 mod gate;
 mod heads;
 mod identity;
+mod merging;
 mod policy;

@@ -289,7 +289,7 @@ impl Stage {
 
     /// Another pull request of the agent's that changes the same critical line, from another branch.
     pub async fn open_other(&self, branch: &str) -> PullHandle {
-        let text = format!("{AFTER}// {branch}\n");
+        let text = AFTER.replace("push(1)", "push(2)");
         let edits = Edits::write("src/start.rs", text);
         let title = "Record every start, otherwise";
         self.agent.push(&self.shop, branch, title, edits).unwrap();
