@@ -9,4 +9,5 @@ mod gate;
 mod heads;
 mod identity;
 mod merging;
+mod mutation;
 mod policy;
