@@ -5,6 +5,7 @@
 mod stage;
 
 mod checks;
+mod deliveries;
 mod gate;
 mod heads;
 mod identity;
