@@ -372,6 +372,7 @@ impl Evidence {
 }
 
 /// The product over a simulated GitHub, its webhook on a port of its own.
+#[allow(clippy::disallowed_methods, reason = "a test is no pure room")]
 pub async fn product(
     github: &Simulator,
     api_url: &str,
