@@ -370,8 +370,14 @@ impl Gather {
         let Some(tip) = snapshot.base.known().map(|base| base.tip.clone()) else {
             return;
         };
-        let fits = |known: &Comparison| known.base_tip == tip && known.head == pull.head;
-        snapshot.comparison = match memory.comparison.clone().filter(fits) {
+        // One that was cut short is read again where it counts: the cut may have been an accident.
+        let may_be_cut = snapshot.freshness == Freshness::Remembered;
+        let fits = |known: &Comparison| {
+            let of_these = known.base_tip == tip && known.head == pull.head;
+            let whole = known.commits.complete && lists_every_file(known, pull);
+            of_these && (whole || may_be_cut)
+        };
+        let comparison = match memory.comparison.clone().filter(fits) {
             Some(known) => Fetched::Known(known),
             None => {
                 let read = self
@@ -380,6 +386,10 @@ impl Gather {
                 trouble.fact(read.await)
             }
         };
+        snapshot.comparison = map(comparison, |mut comparison| {
+            comparison.files.complete = lists_every_file(&comparison, pull);
+            comparison
+        });
         memory.comparison = snapshot.comparison.known().cloned();
     }
 
@@ -472,6 +482,13 @@ fn wants(policy: &PolicyFact) -> Wants {
             })
             .collect(),
     }
+}
+
+/// GitHub's list of files ends at 3,000 without a word; only the pull request's own count tells.
+fn lists_every_file(comparison: &Comparison, pull: &PullRequest) -> bool {
+    let listed = comparison.files.items.len() as u64;
+    let counted = pull.changed_files;
+    comparison.files.complete && counted.is_none_or(|counted| counted <= listed)
 }
 
 /// Whether several suites of GitHub Actions report one name: which of them supersedes which is told by

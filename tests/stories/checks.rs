@@ -1,8 +1,8 @@
 //! Checks: present, from the right producer, finished and passed, for exactly this head.
 
-use countersign::simulator::PullHandle;
 use countersign::simulator::faults::{Fault, FaultPlan};
 use countersign::simulator::world::{RequiredCheck, Rule};
+use countersign::simulator::{Edits, PullHandle};
 
 use crate::stage::{POLICY, Stage};
 
@@ -343,7 +343,7 @@ async fn a_pull_request_that_empties_the_pinned_workflow_proves_nothing_by_its_g
     let policy = POLICY.replace("required: [unit]", pinned);
     let stage = Stage::with_policy(&policy).await;
     let path = ".github/workflows/ci.yml";
-    let emptied = countersign::simulator::Edits::write(path, "jobs: {}\n");
+    let emptied = Edits::write(path, "jobs: {}\n");
     stage
         .agent
         .push(&stage.shop, "agent/start", "Faster", emptied)
@@ -360,6 +360,43 @@ async fn a_pull_request_that_empties_the_pinned_workflow_proves_nothing_by_its_g
     let evidence = stage.evidence(&pull);
     stage.reports(&stage.codex, &pull, &evidence).await;
     not_merged(&stage, &pull, "blocked", "the workflow that reports `unit`").await;
+}
+
+#[tokio::test]
+async fn a_pinned_workflow_may_be_among_the_files_that_github_does_not_list() {
+    let pinned = "required: [{ name: unit, workflow: .github/workflows/ci.yml }]";
+    let policy = POLICY
+        .replace("required: [unit]", pinned)
+        .replace("  mutation_check:\n    critical: ['src/**']\n", "");
+    let stage = Stage::with_policy(&policy).await;
+    let path = ".github/workflows/ci.yml";
+    // It is listed first: what is cut here is the end, and nobody knows what stood there.
+    let mut edits = Edits::none();
+    for file in 0..301 {
+        edits = edits.and_write(&format!("docs/{file}.md"), "#\n");
+    }
+    stage
+        .agent
+        .push(&stage.shop, "agent/start", "Much", edits)
+        .unwrap();
+    let cut = FaultPlan::none().with("GET", "/files", 500, Fault::TruncatedList);
+    stage.github.set_faults(cut);
+    let pull = stage.open_pull().await;
+    let head = pull.head().unwrap();
+    let actions = stage.github.actions();
+    let run = actions
+        .start_workflow(&stage.shop, path, "pull_request", &head)
+        .unwrap();
+    actions
+        .report_job(&stage.shop, run, "unit", Some("success"))
+        .unwrap();
+    let evidence = stage.evidence(&pull);
+    stage.reports(&stage.codex, &pull, &evidence).await;
+    not_merged(&stage, &pull, "blocked", "changes (or may change)").await;
+
+    stage.github.set_faults(FaultPlan::none());
+    stage.sweep().await;
+    is_merged(&stage, &pull).await;
 }
 
 #[tokio::test]

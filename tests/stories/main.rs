@@ -5,7 +5,10 @@
 mod stage;
 
 mod checks;
+mod deliveries;
 mod gate;
 mod heads;
 mod identity;
+mod merging;
+mod mutation;
 mod policy;

@@ -289,7 +289,7 @@ impl Stage {
 
     /// Another pull request of the agent's that changes the same critical line, from another branch.
     pub async fn open_other(&self, branch: &str) -> PullHandle {
-        let text = format!("{AFTER}// {branch}\n");
+        let text = AFTER.replace("push(1)", "push(2)");
         let edits = Edits::write("src/start.rs", text);
         let title = "Record every start, otherwise";
         self.agent.push(&self.shop, branch, title, edits).unwrap();
@@ -372,6 +372,7 @@ impl Evidence {
 }
 
 /// The product over a simulated GitHub, its webhook on a port of its own.
+#[allow(clippy::disallowed_methods, reason = "a test is no pure room")]
 pub async fn product(
     github: &Simulator,
     api_url: &str,

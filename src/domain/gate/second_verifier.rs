@@ -79,33 +79,31 @@ pub fn judge(case: &Case<'_>, gate: &SecondVerifier) -> GateResult {
             .next("push a fix for what it found")
             .details(details);
     }
-    if let Some(verifier) = unreadable(case) {
-        let name = verifier.name.to_string();
-        let head = case.pull.head.short();
-        let reason = format!(
-            "The report of {name} on {head} cannot be read: it may well be a rejection, so the gate \
-             waits until {name} has reported again."
-        );
-        return GateResult::undetermined(GATE, move_of(std::slice::from_ref(&name)), reason)
-            .next(ask(&[name], head))
-            .details(details);
+    if let Some(open) = unread(case) {
+        return open.details(details);
     }
     verdict(case, gate, &demanded, &approvals).details(details)
 }
 
-/// A verifier whose last word on this head cannot be read.
-fn unreadable<'a>(case: &Case<'a>) -> Option<&'a Verifier> {
+/// The gate while a verifier's last word on this head cannot be read.
+fn unread(case: &Case<'_>) -> Option<GateResult> {
     let all = &case.verifications;
-    let unread = all.iter().enumerate().filter_map(|(index, verification)| {
+    let mut unread = all.iter().enumerate().filter_map(|(index, verification)| {
         let verifier = verification.unreadable(&case.pull.head)?;
         let reported_again = all[index + 1..].iter().any(|later| {
-            later
-                .counting()
-                .is_some_and(|(again, _)| again.name == verifier.name)
+            let counting = later.counting();
+            counting.is_some_and(|(again, _)| again.name == verifier.name)
         });
         (!reported_again).then_some(verifier)
     });
-    unread.last()
+    let name = unread.next_back()?.name.to_string();
+    let head = case.pull.head.short();
+    let reason = format!(
+        "The report of {name} on {head} cannot be read: it may well be a rejection, so the gate \
+         waits until {name} has reported again."
+    );
+    let on = move_of(std::slice::from_ref(&name));
+    Some(GateResult::undetermined(GATE, on, reason).next(ask(&[name], head)))
 }
 
 fn verdict(

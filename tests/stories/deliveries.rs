@@ -1,0 +1,267 @@
+//! Deliveries: lost, doubled, late, unreadable; and the places where the App may not act for a while.
+
+use countersign::domain::ledger::Kind;
+use countersign::simulator::faults::FaultPlan;
+use countersign::simulator::{MergeMethod, PullHandle};
+use serde_json::json;
+
+use crate::stage::Stage;
+
+async fn landed_once(stage: &Stage, pull: &PullHandle) {
+    assert!(stage.merged(pull), "{}", stage.told(pull).await);
+    assert_eq!(stage.outcome(pull).await, "merged");
+    assert_eq!(stage.merge_calls(), 1);
+    assert_eq!(stage.ledger(Kind::Landed).await.len(), 1);
+    assert!(stage.ledger(Kind::MergedPastGate).await.is_empty());
+    let check = stage.our_check(&pull.head().unwrap()).unwrap();
+    assert_eq!(check.conclusion.as_deref(), Some("success"));
+}
+
+/// Everything that makes a pull request ready happens, and nothing is delivered yet.
+fn everything_at_once(stage: &Stage) -> PullHandle {
+    let edits = countersign::simulator::Edits::write("src/start.rs", crate::stage::AFTER);
+    stage
+        .agent
+        .push(&stage.shop, "agent/start", "Record every start", edits)
+        .unwrap();
+    let pull = stage
+        .agent
+        .open_pull(&stage.shop, "agent/start", "main", "Record every start")
+        .unwrap();
+    let (head, evidence) = (pull.head().unwrap(), stage.evidence(&pull).block());
+    stage
+        .github
+        .actions()
+        .pass(&stage.shop, &head, "unit")
+        .unwrap();
+    stage
+        .codex
+        .report(&stage.shop, &head, "verification", "success", &evidence)
+        .unwrap();
+    pull
+}
+
+#[tokio::test]
+async fn whatever_was_lost_one_sweep_makes_good() {
+    let stage = Stage::new().await;
+    let pull = everything_at_once(&stage);
+    assert!(stage.github.lose_pending() > 3);
+    stage.settle().await;
+    assert!(!stage.merged(&pull));
+    stage.sweep().await;
+    landed_once(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn what_happened_before_the_app_was_installed_is_judged_when_it_is() {
+    let stage = Stage::new().await;
+    stage.shop.uninstall_app(&stage.alice).unwrap();
+    stage.settle().await;
+    let pull = everything_at_once(&stage);
+    stage.settle().await;
+    stage.sweep().await;
+    assert_eq!(stage.merge_calls(), 0);
+    stage.shop.install_app(&stage.alice).unwrap();
+    stage.settle().await;
+    landed_once(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn a_delivery_that_comes_twice_does_nothing_the_second_time() {
+    let stage = Stage::new().await;
+    let pull = everything_at_once(&stage);
+    {
+        let mut world = stage.github.lock();
+        let twice: Vec<_> = world.outbox.iter().cloned().collect();
+        world.outbox.extend(twice);
+    }
+    stage.settle().await;
+    landed_once(&stage, &pull).await;
+    let created = stage.github.calls_to("POST", "/check-runs").len();
+    let sent: Vec<u64> = {
+        let sent = stage.github.sent();
+        sent.iter().map(|sent| sent.delivery.id).collect()
+    };
+    for id in sent {
+        stage.github.redeliver(id).await.unwrap();
+    }
+    stage.settle().await;
+    landed_once(&stage, &pull).await;
+    assert_eq!(stage.github.calls_to("POST", "/check-runs").len(), created);
+}
+
+#[tokio::test]
+async fn deliveries_in_the_wrong_order_lead_to_the_same_end() {
+    let stage = Stage::new().await;
+    let pull = everything_at_once(&stage);
+    {
+        let mut world = stage.github.lock();
+        let mut waiting: Vec<_> = world.outbox.drain(..).collect();
+        waiting.reverse();
+        world.outbox.extend(waiting);
+    }
+    stage.settle().await;
+    landed_once(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn a_success_that_comes_late_does_not_hide_the_failure_that_came_after_it() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    let head = pull.head().unwrap();
+    let actions = stage.github.actions();
+    let run = actions.start_check(&stage.shop, &head, "unit").unwrap();
+    actions.complete(&stage.shop, run, "success").unwrap();
+    let early = stage.github.lock().take_deliveries();
+    stage.clock.advance(chrono::Duration::seconds(30));
+    actions.complete(&stage.shop, run, "failure").unwrap();
+    stage.settle().await;
+    stage.github.lock().outbox.extend(early);
+    let evidence = stage.evidence(&pull);
+    stage.reports(&stage.codex, &pull, &evidence).await;
+    assert_eq!(stage.outcome(&pull).await, "blocked");
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn a_delivery_that_cannot_be_understood_stops_no_other() {
+    let stage = Stage::new().await;
+    let pull = everything_at_once(&stage);
+    {
+        let mut world = stage.github.lock();
+        for delivery in world.outbox.iter_mut() {
+            if delivery.event == "pull_request" {
+                delivery.payload["pull_request"] = json!(7);
+            }
+        }
+    }
+    stage.settle().await;
+    let dead = stage.store.dead_letters(10).await.unwrap();
+    assert!(!dead.is_empty());
+    // The check's delivery leads to the pull request all the same.
+    landed_once(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn whichever_deliveries_go_astray_the_sweep_leads_to_the_same_end() {
+    for seed in 1..=6 {
+        let stage = Stage::new().await;
+        stage.github.set_faults(FaultPlan::random(seed, 0, 300));
+        let pull = stage.open_pull().await;
+        stage.clear(&pull).await;
+        stage.github.set_faults(FaultPlan::none());
+        stage.sweep().await;
+        landed_once(&stage, &pull).await;
+    }
+}
+
+#[tokio::test]
+async fn a_suspended_app_does_nothing_and_goes_on_when_it_may_again() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    stage.shop.suspend_app(&stage.alice, true).unwrap();
+    stage.settle().await;
+    stage.clear(&pull).await;
+    stage.github.clear_calls();
+    stage.after(3_600).await;
+    stage.sweep().await;
+    let calls = stage.github.calls();
+    let acted = calls.iter().find(|call| call.path.contains("/repos/"));
+    assert!(acted.is_none(), "{acted:?}");
+    assert!(!stage.merged(&pull));
+
+    stage.shop.suspend_app(&stage.alice, false).unwrap();
+    stage.settle().await;
+    landed_once(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn a_suspension_that_was_never_told_is_noticed_and_its_end_too() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    stage.shop.suspend_app(&stage.alice, true).unwrap();
+    stage.github.lose_pending();
+    stage.clear(&pull).await;
+    stage.after(600).await;
+    assert!(!stage.merged(&pull));
+    stage.shop.suspend_app(&stage.alice, false).unwrap();
+    stage.github.lose_pending();
+    stage.sweep().await;
+    stage.after(600).await;
+    landed_once(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn a_renamed_repository_goes_on_by_its_id() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    stage.unit_passes(&pull).await;
+    stage.shop.rename(&stage.alice, "store").unwrap();
+    stage.settle().await;
+    let mut evidence = stage.evidence(&pull);
+    evidence.0["subject"][0]["name"] = json!("acme/store");
+    stage.reports(&stage.codex, &pull, &evidence).await;
+    landed_once(&stage, &pull).await;
+    assert_eq!(stage.verdict(&pull).await["repository"], "acme/store");
+}
+
+#[tokio::test]
+async fn a_rename_that_was_never_told_is_learned_by_the_sweep() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    stage.unit_passes(&pull).await;
+    stage.shop.rename(&stage.alice, "store").unwrap();
+    stage.github.lose_pending();
+    let mut evidence = stage.evidence(&pull);
+    evidence.0["subject"][0]["name"] = json!("acme/store");
+    stage.reports(&stage.codex, &pull, &evidence).await;
+    // The old name still leads to the repository; what it is called is not known yet.
+    assert_eq!(stage.state(&pull, "second_verifier").await, "waiting");
+    stage.sweep().await;
+    landed_once(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn what_was_verified_under_another_name_must_be_verified_again() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    let evidence = stage.evidence(&pull);
+    stage.reports(&stage.codex, &pull, &evidence).await;
+    stage.shop.rename(&stage.alice, "store").unwrap();
+    stage.settle().await;
+    stage.unit_passes(&pull).await;
+    let said = stage.says(&pull, "second_verifier").await;
+    assert!(
+        said.contains("it is about another repository than acme/store"),
+        "{said}"
+    );
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn an_archived_repository_is_left_alone() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    stage.shop.archive(&stage.alice, true).unwrap();
+    stage.settle().await;
+    stage.github.clear_calls();
+    stage.after(3_600).await;
+    stage.sweep().await;
+    assert_eq!(stage.merge_calls(), 0);
+    assert!(!stage.merged(&pull));
+    stage.shop.archive(&stage.alice, false).unwrap();
+    stage.settle().await;
+    stage.clear(&pull).await;
+    landed_once(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn a_merged_pull_request_is_not_merged_again_by_a_late_success() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    stage.alice.merge(&pull, MergeMethod::Merge).unwrap();
+    stage.clear(&pull).await;
+    stage.sweep().await;
+    assert_eq!(stage.merge_calls(), 0);
+    assert_eq!(stage.ledger(Kind::MergedPastGate).await.len(), 1);
+}

@@ -1,0 +1,343 @@
+//! Merging: one head, once, and what lands is looked at.
+
+use countersign::domain::ledger::Kind;
+use countersign::simulator::faults::{Fault, FaultPlan};
+use countersign::simulator::world::{Mislanding, Rule};
+use countersign::simulator::{Edits, MergeMethod, PullHandle};
+
+use crate::stage::{POLICY, Stage};
+
+/// A pull request that lacks its check only: when `unit` passes, it is merged.
+async fn almost_ready(stage: &Stage) -> PullHandle {
+    let pull = stage.open_pull().await;
+    let evidence = stage.evidence(&pull);
+    stage.reports(&stage.codex, &pull, &evidence).await;
+    pull
+}
+
+async fn landed_once(stage: &Stage, pull: &PullHandle) {
+    assert!(stage.merged(pull), "{}", stage.told(pull).await);
+    assert_eq!(stage.outcome(pull).await, "merged");
+    let landings = stage.ledger(Kind::Landed).await;
+    assert_eq!(landings.len(), 1, "{landings:#?}");
+    assert_eq!(landings[0].body["judged"], "as_judged");
+    assert!(stage.ledger(Kind::MergedPastGate).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_base_that_was_modified_meanwhile_is_no_reason_to_give_up() {
+    let stage = Stage::new().await;
+    let pull = almost_ready(&stage).await;
+    stage.github.base_is_modified(2);
+    stage.unit_passes(&pull).await;
+    let mut waited = 0;
+    while !stage.merged(&pull) && waited < 20 {
+        let said = stage.says(&pull, "landing").await;
+        assert!(said.contains("Base branch was modified"), "{said}");
+        stage.after(30).await;
+        waited += 1;
+    }
+    landed_once(&stage, &pull).await;
+    let calls = stage.github.calls_to("PUT", "/merge");
+    let statuses: Vec<u16> = calls.iter().map(|call| call.status).collect();
+    assert_eq!(statuses, [405, 405, 200]);
+}
+
+#[tokio::test]
+async fn a_refused_merge_is_not_hammered() {
+    let stage = Stage::new().await;
+    let pull = almost_ready(&stage).await;
+    stage.github.base_is_modified(1_000);
+    stage.unit_passes(&pull).await;
+    for _ in 0..60 {
+        stage.after(60).await;
+    }
+    assert!(!stage.merged(&pull));
+    let calls = stage.merge_calls();
+    assert!((2..=30).contains(&calls), "{calls} calls in an hour");
+}
+
+#[tokio::test]
+async fn a_merge_that_a_rule_refuses_is_told_in_the_words_of_github() {
+    let stage = Stage::new().await;
+    stage
+        .shop
+        .add_ruleset(&["main"], vec![Rule::Signatures], Vec::new())
+        .unwrap();
+    let pull = stage.open_pull().await;
+    stage.clear(&pull).await;
+    assert!(!stage.merged(&pull));
+    let calls = stage.github.calls_to("PUT", "/merge");
+    assert_eq!(calls.len(), 1, "{}", stage.told(&pull).await);
+    assert_eq!(stage.outcome(&pull).await, "waiting");
+    let said = stage.says(&pull, "landing").await;
+    assert!(said.contains("GitHub refused to merge"), "{said}");
+    assert!(said.contains("signatures"), "{said}");
+    let check = stage.our_check(&pull.head().unwrap()).unwrap();
+    assert_ne!(check.conclusion.as_deref(), Some("success"), "{check:?}");
+    assert!(check.title.contains("GitHub refused"), "{check:?}");
+    let outcomes = stage.ledger(Kind::Outcome).await;
+    assert!(outcomes.iter().any(|o| o.body["not_allowed"].is_string()));
+}
+
+#[tokio::test]
+async fn a_method_that_the_repository_does_not_allow_is_told() {
+    let stage = Stage::new().await;
+    stage.shop.allow_methods(&[MergeMethod::Squash]).unwrap();
+    let pull = stage.open_pull().await;
+    stage.clear(&pull).await;
+    assert!(!stage.merged(&pull));
+    let said = stage.says(&pull, "landing").await;
+    assert!(said.contains("Merge commits are not allowed"), "{said}");
+}
+
+#[tokio::test]
+async fn a_squash_lands_what_was_judged() {
+    let policy = POLICY.replace("merge:\n", "merge:\n  method: squash\n");
+    let stage = Stage::with_policy(&policy).await;
+    let pull = stage.open_pull().await;
+    stage.clear(&pull).await;
+    landed_once(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn a_merge_whose_answer_was_lost_is_read_back_and_not_tried_again() {
+    let stage = Stage::new().await;
+    let pull = almost_ready(&stage).await;
+    let plan = FaultPlan::none().with("PUT", "/merge", 1, Fault::DoneThen502);
+    stage.github.set_faults(plan);
+    stage.unit_passes(&pull).await;
+    stage.after(60).await;
+    landed_once(&stage, &pull).await;
+    assert_eq!(stage.merge_calls(), 1);
+}
+
+#[tokio::test]
+async fn a_program_that_ends_between_the_merge_and_its_answer_knows_on_its_return() {
+    let mut stage = Stage::new().await;
+    let pull = almost_ready(&stage).await;
+    let plan = FaultPlan::none().with("PUT", "/merge", 1, Fault::DoneThen502);
+    stage.github.set_faults(plan);
+    stage.unit_passes(&pull).await;
+    assert!(stage.merged(&pull));
+    stage.github.lose_pending();
+    stage.restart().await;
+    stage.after(60).await;
+    stage.sweep().await;
+    landed_once(&stage, &pull).await;
+    assert_eq!(stage.merge_calls(), 1);
+}
+
+#[tokio::test]
+async fn a_program_that_ends_with_a_merge_that_never_happened_tries_it_on_its_return() {
+    let mut stage = Stage::new().await;
+    let pull = almost_ready(&stage).await;
+    let gateway = Fault::Refuse(502, "Bad Gateway");
+    let plan = FaultPlan::none().with("PUT", "/merge", 100, gateway);
+    stage.github.set_faults(plan);
+    stage.unit_passes(&pull).await;
+    assert!(!stage.merged(&pull));
+    let before = stage.merge_calls();
+    assert!((1..5).contains(&before), "{before} calls at once");
+    stage.github.set_faults(FaultPlan::none());
+    stage.restart().await;
+    stage.after(300).await;
+    landed_once(&stage, &pull).await;
+    assert_eq!(stage.merge_calls(), before + 1);
+}
+
+async fn mislanding_freezes_the_base(how: Mislanding) {
+    let stage = Stage::new().await;
+    let pull = almost_ready(&stage).await;
+    stage.github.mislead_next_merge(how);
+    stage.unit_passes(&pull).await;
+    assert!(stage.merged(&pull));
+    let landings = stage.ledger(Kind::Landed).await;
+    assert_eq!(landings.len(), 1);
+    assert_eq!(landings[0].body["judged"], "mismatch", "{landings:#?}");
+    assert_eq!(stage.ledger(Kind::Freeze).await.len(), 1);
+
+    let edits = Edits::write("src/other.rs", "pub fn other() {}\n");
+    stage
+        .agent
+        .push(&stage.shop, "agent/other", "Another", edits)
+        .unwrap();
+    let next = stage
+        .agent
+        .open_pull(&stage.shop, "agent/other", "main", "Another")
+        .unwrap();
+    stage.settle().await;
+    stage.clear(&next).await;
+    stage.after(600).await;
+    assert!(!stage.merged(&next));
+    assert_eq!(stage.outcome(&next).await, "waiting");
+    let said = stage.says(&next, "not_frozen").await;
+    assert!(said.contains("`main` is frozen by countersign"), "{said}");
+    assert!(said.contains("is not what was judged"), "{said}");
+    assert_eq!(stage.merge_calls(), 1);
+}
+
+#[tokio::test]
+async fn a_landing_with_another_tree_than_was_judged_freezes_the_base() {
+    mislanding_freezes_the_base(Mislanding::WrongTree).await;
+}
+
+#[tokio::test]
+async fn a_landing_with_other_parents_than_were_judged_freezes_the_base() {
+    mislanding_freezes_the_base(Mislanding::WrongParents).await;
+}
+
+#[tokio::test]
+async fn a_merge_by_a_person_past_the_gate_is_written_down() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    stage.alice.merge(&pull, MergeMethod::Merge).unwrap();
+    stage.settle().await;
+    assert_eq!(stage.outcome(&pull).await, "merged");
+    let past = stage.ledger(Kind::MergedPastGate).await;
+    assert_eq!(past.len(), 1);
+    assert_eq!(past[0].body["by"]["login"], "alice");
+    assert_eq!(past[0].body["verdict_before"], "waiting");
+    assert!(stage.ledger(Kind::Landed).await.is_empty());
+    assert_eq!(stage.merge_calls(), 0);
+    // Nothing that was not so is said of it afterwards.
+    stage.after(600).await;
+    stage.sweep().await;
+    let check = stage.our_check(&pull.head().unwrap()).unwrap();
+    assert_ne!(check.conclusion.as_deref(), Some("success"), "{check:?}");
+    assert_eq!(stage.ledger(Kind::MergedPastGate).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_merge_past_the_gate_that_nobody_told_of_is_found_by_the_sweep() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    stage.alice.merge(&pull, MergeMethod::Merge).unwrap();
+    stage.github.lose_pending();
+    stage.sweep().await;
+    assert_eq!(stage.outcome(&pull).await, "merged");
+    assert_eq!(stage.ledger(Kind::MergedPastGate).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_draft_waits_until_it_is_none() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    stage.agent.convert_to_draft(&pull).unwrap();
+    stage.clear(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "waiting");
+    assert_eq!(stage.state(&pull, "not_draft").await, "waiting");
+    assert_eq!(stage.merge_calls(), 0);
+    stage.agent.ready_for_review(&pull).unwrap();
+    stage.settle().await;
+    landed_once(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn a_press_on_hold_stops_the_merge_and_letting_go_lets_it_happen() {
+    let stage = Stage::new().await;
+    let pull = almost_ready(&stage).await;
+    let head = pull.head().unwrap();
+    let run = stage.our_check(&head).unwrap().id;
+    stage.alice.press(&stage.shop, run, "hold").unwrap();
+    stage.settle().await;
+    assert_eq!(stage.outcome(&pull).await, "held");
+    stage.unit_passes(&pull).await;
+    stage.after(600).await;
+    stage.sweep().await;
+    assert_eq!(stage.outcome(&pull).await, "held");
+    let check = stage.our_check(&head).unwrap();
+    assert!(check.title.starts_with("Held: alice holds it"), "{check:?}");
+    assert_eq!(check.conclusion, None);
+    assert_eq!(stage.merge_calls(), 0);
+    assert_eq!(stage.ledger(Kind::Hold).await.len(), 1);
+
+    stage.alice.press(&stage.shop, check.id, "unhold").unwrap();
+    stage.settle().await;
+    landed_once(&stage, &pull).await;
+    assert_eq!(stage.ledger(Kind::Hold).await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_hold_outlives_a_push_and_a_restart() {
+    let mut stage = Stage::new().await;
+    let pull = almost_ready(&stage).await;
+    let run = stage.our_check(&pull.head().unwrap()).unwrap().id;
+    stage.alice.press(&stage.shop, run, "hold").unwrap();
+    stage.settle().await;
+    let edits = Edits::write("README.md", "# Shop!\n");
+    stage
+        .agent
+        .push(&stage.shop, "agent/start", "More", edits)
+        .unwrap();
+    stage.settle().await;
+    stage.restart().await;
+    stage.clear(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "held");
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn while_github_does_not_know_whether_it_merges_the_gate_looks_again_by_itself() {
+    let stage = Stage::new().await;
+    stage.github.lock().behaviour.mergeable_null_reads = 3;
+    let pull = stage.open_pull().await;
+    stage.clear(&pull).await;
+    assert!(!stage.merged(&pull));
+    assert_eq!(stage.state(&pull, "conflicts").await, "waiting");
+    assert_eq!(stage.merge_calls(), 0);
+    for _ in 0..10 {
+        stage.after(60).await;
+    }
+    landed_once(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn a_conflict_blocks_until_the_branch_is_mended() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    let edits = Edits::write("src/start.rs", "pub fn start() {}\n");
+    stage
+        .alice
+        .push(&stage.shop, "main", "Otherwise", edits)
+        .unwrap();
+    stage.settle().await;
+    stage.clear(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "blocked");
+    let said = stage.says(&pull, "conflicts").await;
+    assert!(said.contains("It conflicts with `main`"), "{said}");
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn two_ready_pull_requests_that_change_one_line_are_not_both_merged() {
+    let stage = Stage::new().await;
+    let (one, other) = (stage.open_pull().await, stage.open_other("agent/b").await);
+    let evidence = [stage.evidence(&one), stage.evidence(&other)];
+    stage.reports(&stage.codex, &one, &evidence[0]).await;
+    stage.reports(&stage.codex, &other, &evidence[1]).await;
+    for pull in [&one, &other] {
+        let head = pull.head().unwrap();
+        stage
+            .github
+            .actions()
+            .pass(&stage.shop, &head, "unit")
+            .unwrap();
+    }
+    stage.settle().await;
+    for _ in 0..10 {
+        stage.after(60).await;
+    }
+    let merged = [stage.merged(&one), stage.merged(&other)];
+    assert_eq!(merged.iter().filter(|merged| **merged).count(), 1);
+    let left = if merged[0] { &other } else { &one };
+    assert_eq!(
+        stage.outcome(left).await,
+        "blocked",
+        "{}",
+        stage.told(left).await
+    );
+    let landings = stage.ledger(Kind::Landed).await;
+    assert_eq!(landings.len(), 1);
+    assert_eq!(landings[0].body["judged"], "as_judged");
+}
