@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::Clock;
 use crate::domain::facts::{
-    Base, Comparison, Fetched, Freshness, Listing, PlatformRule, PolicyFact, PullRequest, Review,
+    Base, Comment, Comparison, Fetched, Freshness, Listing, PlatformRule, PolicyFact, PullRequest, Review,
     Snapshot,
 };
 use crate::domain::memory::{
@@ -64,8 +64,11 @@ pub struct Gather {
     reads: Arc<dyn Reads>,
     clock: Clock,
     own_app: AppId,
-    parsed: Mutex<HashMap<PolicyDigest, Arc<Result<Policy, Vec<Problem>>>>>,
+    parsed: Mutex<HashMap<PolicyDigest, Parsed>>,
 }
+
+/// A policy's text, read once.
+type Parsed = Arc<Result<Policy, Vec<Problem>>>;
 
 /// Collects what reads said about limits and installations, and turns refusals into facts.
 #[derive(Default)]
@@ -208,7 +211,8 @@ impl Gather {
         snapshot.workflows = optional(workflows, &mut trouble);
         let reviews = trouble.fact(reviews);
         snapshot.reviews = map(reviews, |list| first_sight(list, &mut memory.value));
-        snapshot.comments = optional(comments, &mut trouble);
+        let comments = optional(comments, &mut trouble);
+        snapshot.comments = map(comments, |list| as_first_written(list, &mut memory.value));
         snapshot.hold.clone_from(&memory.value.hold);
         snapshot
             .merge_requested
@@ -333,7 +337,7 @@ impl Gather {
     }
 
     /// Parses a policy once per blob. The cache is emptied when it is full: policies are few.
-    fn parse(&self, digest: &PolicyDigest, text: &str) -> Arc<Result<Policy, Vec<Problem>>> {
+    fn parse(&self, digest: &PolicyDigest, text: &str) -> Parsed {
         let mut parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = parsed.get(digest) {
             return known.clone();
@@ -556,15 +560,21 @@ fn first_sight(list: Listing<Review>, memory: &mut PullMemory) -> Listing<Review
     }
 }
 
+/// Gives each comment the text it was first seen with; one that is gone stays, marked as changed.
+fn as_first_written(list: Listing<Comment>, memory: &mut PullMemory) -> Listing<Comment> {
+    if !list.complete {
+        return list;
+    }
+    memory.see_comments(&list.items);
+    Listing::whole(memory.comments.values().cloned().collect())
+}
+
 /// What was read replaces what was remembered.
 fn remember_lists(snapshot: &Snapshot, memory: &mut PullMemory, head: &mut HeadMemory) {
     if let Some(list) = snapshot.reviews.known().filter(|list| list.complete) {
         memory.reviews = list.items.iter().map(|r| (r.id, r.clone())).collect();
         let known: std::collections::BTreeSet<ReviewId> = memory.reviews.keys().copied().collect();
         memory.review_texts.retain(|id, _| known.contains(id));
-    }
-    if let Some(list) = snapshot.comments.known().filter(|list| list.complete) {
-        memory.comments = list.items.iter().map(|c| (c.id, c.clone())).collect();
     }
     if let Some(list) = snapshot.runs.known().filter(|list| list.complete) {
         head.runs = list.items.iter().map(|run| (run.id, run.clone())).collect();

@@ -199,8 +199,8 @@ impl Reconcile {
             }
             let record = self.store.record(repo, sibling).await?;
             let outcome = record.verdict.as_ref().and_then(|v| v.get("outcome"));
-            let speaks = |word: &&str| outcome.and_then(|o| o.as_str()) == Some(*word);
-            if !["ready", "merged", "ignored"].iter().any(|w| speaks(&w)) {
+            let outcome = outcome.and_then(|outcome| outcome.as_str());
+            if !matches!(outcome, Some("ready" | "merged" | "ignored")) {
                 unready.push(sibling);
             }
         }

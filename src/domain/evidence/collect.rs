@@ -5,7 +5,10 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::{Carrier, Content, FENCE, Fault, Place, Report, parse};
+use super::{
+    Carrier, Content, FENCE, Fault, Finding, Mutant, MutantStatus, Outcome, Place, Report, Severity,
+    Statement, parse,
+};
 use crate::domain::facts::{CheckRun, Comment, Review, ReviewState, RunStatus, Snapshot};
 use crate::domain::model::{Actor, ActorKind, AppRef, VerifierName};
 use crate::domain::policy::{Identity, Policy};
@@ -68,10 +71,9 @@ fn of_run(policy: &Policy, run: &CheckRun) -> Option<Report> {
 fn of_review(policy: &Policy, review: &Review) -> Option<Report> {
     let mut content = content_of(&review.body)?;
     if review.edited {
-        content = Content::Void("the review was edited after it was submitted".into());
-    }
-    if review.state == ReviewState::Dismissed {
-        content = Content::Void("the review was dismissed".into());
+        content = voided(content, "the review was edited after it was submitted");
+    } else if review.state == ReviewState::Dismissed {
+        content = voided(content, "the review was dismissed");
     }
     let carrier = carrier_of(review.author.clone(), None);
     Some(Report {
@@ -85,10 +87,10 @@ fn of_review(policy: &Policy, review: &Review) -> Option<Report> {
 }
 
 fn of_comment(policy: &Policy, comment: &Comment) -> Option<Report> {
-    let content = if comment.edited {
-        Content::Void("the comment was edited after it was written".into())
-    } else {
-        content_of(&comment.body)?
+    let content = match (comment.edited, content_of(&comment.body)) {
+        (false, content) => content?,
+        (true, Some(content)) => voided(content, WITHDRAWN),
+        (true, None) => Content::Void(WITHDRAWN.into()),
     };
     let carrier = carrier_of(comment.author.clone(), comment.app.clone());
     Some(Report {
@@ -99,6 +101,41 @@ fn of_comment(policy: &Policy, comment: &Comment) -> Option<Report> {
         content,
         url: comment.url.clone(),
     })
+}
+
+const WITHDRAWN: &str = "the comment was edited or deleted after it was written";
+
+/// What is left of a report that somebody edited, deleted or dismissed: its text as it was first seen
+/// has lost its approval and not its objections. Everybody with write access can void a report, the
+/// author of the pull request among them.
+fn voided(content: Content, why: &str) -> Content {
+    match content {
+        Content::Valid(statement) if objects(&statement) => {
+            Content::Valid(Box::new(objections_of(*statement)))
+        }
+        Content::Valid(_) | Content::Faulty(..) | Content::Void(_) => Content::Void(why.into()),
+    }
+}
+
+fn survived(mutant: &Mutant) -> bool {
+    mutant.status == MutantStatus::Survived
+}
+
+fn objects(statement: &Statement) -> bool {
+    let blocking = |finding: &Finding| finding.severity == Severity::Blocking;
+    let mutants = statement.mutation.as_ref().map(|mutation| &mutation.mutants);
+    statement.result == Outcome::Rejected
+        || statement.findings.iter().any(blocking)
+        || mutants.is_some_and(|mutants| mutants.iter().any(survived))
+}
+
+fn objections_of(mut statement: Statement) -> Statement {
+    statement.result = Outcome::Rejected;
+    statement.tests.clear();
+    if let Some(mutation) = &mut statement.mutation {
+        mutation.mutants.retain(survived);
+    }
+    statement
 }
 
 fn carrier_of(author: Option<Actor>, app: Option<AppRef>) -> Carrier {

@@ -80,8 +80,19 @@ impl PullMemory {
         known.url = seen.url.or(known.url.take());
     }
 
-    /// Remembers a comment if it holds evidence, or once did.
-    fn see_comment(&mut self, seen: &Comment) {
+    /// Remembers the comments of a list that was read whole: what is not in it any more was deleted.
+    pub fn see_comments(&mut self, list: &[Comment]) {
+        for comment in list {
+            self.see_comment(comment);
+        }
+        for (id, known) in &mut self.comments {
+            known.edited |= !list.iter().any(|comment| comment.id == *id);
+        }
+    }
+
+    /// Remembers a comment if it holds evidence, or once did. Its text is the one seen first: a report
+    /// that somebody changes loses what it gave, and keeps what it took.
+    pub fn see_comment(&mut self, seen: &Comment) {
         if self.gone_comments.contains(&seen.id) {
             return;
         }
@@ -94,10 +105,12 @@ impl PullMemory {
         }
     }
 
-    /// Forgets a comment for good. The id is kept: a `created` that comes late, or again, must not
-    /// bring back what somebody took back.
+    /// Marks a comment as taken back, for good: a `created` that comes late, or again, must not bring
+    /// back what somebody took back.
     fn lose_comment(&mut self, id: CommentId) {
-        self.comments.remove(&id);
+        if let Some(known) = self.comments.get_mut(&id) {
+            known.edited = true;
+        }
         self.gone_comments.insert(id);
     }
 }
