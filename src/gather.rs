@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::Clock;
 use crate::domain::facts::{
-    Base, Comment, Comparison, Fetched, Freshness, Listing, PlatformRule, PolicyFact, PullRequest, Review,
-    Snapshot,
+    Base, Comment, Comparison, Fetched, Freshness, Listing, PlatformRule, PolicyFact, PullRequest,
+    Review, Snapshot,
 };
 use crate::domain::memory::{
     BaseMemory, HeadMemory, PolicyText, PullMemory, PullRecord, RepoMemory,

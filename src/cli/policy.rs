@@ -117,6 +117,21 @@ fn meaning(policy: &Policy) -> String {
             format!("{} = {who} ({})", verifier.name, of.join(" ")),
         );
     }
+    gates_meaning(policy, &mut line);
+    let when = |when| match when {
+        When::Ready => "as soon as every gate is satisfied",
+        When::Requested => "when asked to",
+        When::Never => "never by the App",
+    };
+    let bases = policy.merge.base_branches.patterns().join(", ");
+    line("merges", format!("into {bases}"));
+    line("  agents'", when(policy.merge.when).into());
+    line("  others'", when(policy.merge.others).into());
+    text
+}
+
+/// The gates that a policy declares, a line each.
+fn gates_meaning(policy: &Policy, line: &mut impl FnMut(&str, String)) {
     let gates = &policy.gates;
     if let Some(checks) = &gates.checks {
         let names: Vec<_> = checks
@@ -157,16 +172,6 @@ fn meaning(policy: &Policy) -> String {
     if let Some(approvals) = &gates.approvals {
         line("approvals", approvals.count.to_string());
     }
-    let when = |when| match when {
-        When::Ready => "as soon as every gate is satisfied",
-        When::Requested => "when asked to",
-        When::Never => "never by the App",
-    };
-    let bases = policy.merge.base_branches.patterns().join(", ");
-    line("merges", format!("into {bases}"));
-    line("  agents'", when(policy.merge.when).into());
-    line("  others'", when(policy.merge.others).into());
-    text
 }
 
 /// What a file of evidence says and proves, and whether it is sound.

@@ -1,4 +1,9 @@
 //! Stories: the whole product over a simulated GitHub, stepped by hand.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "only the pure rooms are denied the world"
+)]
 
 #[path = "../support/stage.rs"]
 #[allow(dead_code, reason = "every story uses a part of the stage")]

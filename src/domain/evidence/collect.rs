@@ -6,8 +6,8 @@
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{
-    Carrier, Content, FENCE, Fault, Finding, Mutant, MutantStatus, Outcome, Place, Report, Severity,
-    Statement, parse,
+    Carrier, Content, FENCE, Fault, Finding, Mutant, MutantStatus, Outcome, Place, Report,
+    Severity, Statement, parse,
 };
 use crate::domain::facts::{CheckRun, Comment, Review, ReviewState, RunStatus, Snapshot};
 use crate::domain::model::{Actor, ActorKind, AppRef, VerifierName};
@@ -123,7 +123,10 @@ fn survived(mutant: &Mutant) -> bool {
 
 fn objects(statement: &Statement) -> bool {
     let blocking = |finding: &Finding| finding.severity == Severity::Blocking;
-    let mutants = statement.mutation.as_ref().map(|mutation| &mutation.mutants);
+    let mutants = statement
+        .mutation
+        .as_ref()
+        .map(|mutation| &mutation.mutants);
     statement.result == Outcome::Rejected
         || statement.findings.iter().any(blocking)
         || mutants.is_some_and(|mutants| mutants.iter().any(survived))

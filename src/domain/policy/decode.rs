@@ -9,9 +9,10 @@ use serde::de::IntoDeserializer;
 use serde::de::value::Error as WordError;
 
 use super::gates;
-use super::globs::Globs;
+use super::globs::{Globs, Malformed};
 use super::problems::{Problems, quoted};
 use super::scalars;
+use super::shape::LONGEST_LIST;
 use super::tree::{Entry, Node};
 use super::{
     Agents, Dispatch, FreezeWindow, Identity, Merge, Method, Mode, Notify, Party, Policy, Request,
@@ -57,7 +58,12 @@ fn agents(node: Option<&Node>, problems: &mut Problems) -> Agents {
 
 fn verifiers(node: Option<&Node>, problems: &mut Problems) -> BTreeMap<VerifierName, Verifier> {
     let mut verifiers: BTreeMap<VerifierName, Verifier> = BTreeMap::new();
-    for entry in node.map(Node::entries).unwrap_or_default() {
+    for entry in node
+        .map(Node::entries)
+        .unwrap_or_default()
+        .iter()
+        .take(LONGEST_LIST)
+    {
         let Some(verifier) = verifier(entry) else {
             continue;
         };
@@ -222,7 +228,8 @@ fn notify(root: &Node) -> Vec<Notify> {
 
 /// The elements of a list under a key.
 pub(super) fn list<'a>(node: &'a Node, key: &str) -> impl Iterator<Item = &'a Node> + use<'a> {
-    node.get(key).map(Node::list).unwrap_or_default().iter()
+    let items = node.get(key).map(Node::list).unwrap_or_default();
+    items.iter().take(LONGEST_LIST)
 }
 
 /// The texts of a list under a key.
@@ -279,7 +286,7 @@ pub(super) fn parties(node: Option<&Node>, key: &str) -> Vec<Party> {
 pub(super) fn globs(
     node: &Node,
     key: &str,
-    compile: fn(&[String]) -> Result<Globs, (usize, String)>,
+    compile: fn(&[String]) -> Result<Globs, Malformed>,
     problems: &mut Problems,
 ) -> Option<Globs> {
     let place = node.get(key)?.place;

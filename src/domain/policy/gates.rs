@@ -128,12 +128,13 @@ fn checks(node: &Node, problems: &mut Problems) -> Option<Checks> {
         required.push(check);
     }
     let mut also_passing = conclusions(node, "passing");
-    if let Some(passing) = node.get("passing") {
-        if !also_passing.contains(&Conclusion::Success) && !also_passing.is_empty() {
-            let message = "`gates.checks.passing` leaves out `success`, which always passes";
-            let hint = "add `success`, so that the list says what passes".to_owned();
-            problems.add(passing.place, message, Some(hint));
-        }
+    if let Some(passing) = node.get("passing")
+        && !also_passing.is_empty()
+        && !also_passing.contains(&Conclusion::Success)
+    {
+        let message = "`gates.checks.passing` leaves out `success`, which always passes";
+        let hint = "add `success`, so that the list says what passes".to_owned();
+        problems.add(passing.place, message, Some(hint));
     }
     also_passing.retain(|conclusion| *conclusion != Conclusion::Success);
     (!required.is_empty()).then_some(Checks {

@@ -19,7 +19,7 @@ pub struct Globs {
 }
 
 /// Which pattern of a list is malformed (its index), and what is wrong with it.
-type Malformed = (usize, String);
+pub type Malformed = (usize, String);
 
 impl Globs {
     /// Compiles patterns that are matched as they are: for branches.
@@ -67,6 +67,12 @@ impl Globs {
             patterns: patterns.iter().map(|p| p.as_ref().to_owned()).collect(),
             set,
         })
+    }
+
+    /// What is wrong with one pattern, without the cost of compiling it.
+    pub(super) fn fault(pattern: &str) -> Option<String> {
+        let built = GlobBuilder::new(pattern).literal_separator(true).build();
+        built.err().map(|error| error.kind().to_string())
     }
 
     /// Whether any pattern matches the whole of `text`.

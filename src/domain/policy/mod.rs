@@ -13,6 +13,7 @@ mod decode;
 mod gates;
 pub mod globs;
 mod keys;
+mod kinds;
 mod nearest;
 mod problems;
 pub mod read;

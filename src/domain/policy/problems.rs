@@ -14,7 +14,7 @@ const LONGEST_EXCERPT: usize = 200;
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     found: Vec<(Place, String, Option<String>)>,
-    left_out: usize,
+    full: bool,
 }
 
 impl Problems {
@@ -23,13 +23,18 @@ impl Problems {
         if self.found.len() < MOST {
             self.found.push((place, message.into(), hint));
         } else {
-            self.left_out += 1;
+            self.full = true;
         }
     }
 
     /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
+    }
+
+    /// Whether more would not be shown: whoever looks for problems may stop.
+    pub fn is_full(&self) -> bool {
+        self.full
     }
 
     /// What was found, in the order of the file, with the lines of the text.
@@ -47,11 +52,11 @@ impl Problems {
                 excerpt: excerpt(&lines, place),
             })
             .collect();
-        if self.left_out > 0 {
+        if self.full {
             told.push(Problem {
                 line: 0,
                 column: 0,
-                message: format!("{} more problems are not shown", self.left_out),
+                message: "there are more problems than are shown".to_owned(),
                 hint: Some("mend these first".to_owned()),
                 excerpt: None,
             });

@@ -241,7 +241,7 @@ pub(super) fn path_pattern(pattern: &str) -> Result<&str, Refusal> {
             "separate folders with `/`, as in `src/**`",
         );
     }
-    compiles(pattern, Globs::paths(&[pattern]))
+    well_formed(pattern)
 }
 
 /// A pattern for branch names.
@@ -257,19 +257,19 @@ pub(super) fn branch_pattern(pattern: &str) -> Result<&str, Refusal> {
             "write a name or a pattern, such as `release/*`",
         );
     }
-    compiles(pattern, Globs::new(&[pattern]))
+    well_formed(pattern)
 }
 
 /// A pattern for labels.
 pub(super) fn label_pattern(pattern: &str) -> Result<&str, Refusal> {
     text(pattern)?;
-    compiles(pattern, Globs::labels(&[pattern]))
+    well_formed(pattern)
 }
 
-fn compiles(pattern: &str, globs: Result<Globs, (usize, String)>) -> Result<&str, Refusal> {
-    match globs {
-        Ok(_) => Ok(pattern),
-        Err((_, why)) => refuse(&format!("is not a pattern: {why}"), ""),
+fn well_formed(pattern: &str) -> Result<&str, Refusal> {
+    match Globs::fault(pattern) {
+        None => Ok(pattern),
+        Some(why) => refuse(&format!("is not a pattern: {why}"), ""),
     }
 }
 

@@ -62,7 +62,8 @@ pub(super) enum Shape {
     Either(&'static [Shape]),
 }
 
-/// The most elements of a list or of a mapping with chosen keys.
+/// The most elements of a list or of a mapping with chosen keys. What lies beyond is not looked at:
+/// a file that goes beyond is wrong already.
 pub(super) const LONGEST_LIST: usize = 200;
 
 impl Shape {
@@ -107,27 +108,27 @@ impl Shape {
                     problems.add(node.place, format!("`{path}`: {} {is}", quoted(text)), hint);
                 }
             }
-            (Self::Word(words), Value::Text(text)) => {
-                if !words.iter().any(|(word, _)| word == text) {
-                    self.unknown_word(path, text, words, node.place, problems);
-                }
+            (Self::Word(words), Value::Text(text))
+                if !words.iter().any(|(word, _)| word == text) =>
+            {
+                self.unknown_word(path, text, words, node.place, problems);
             }
-            (Self::Whole { least, most }, Value::Whole(number)) => {
-                if !(i128::from(*least)..=i128::from(*most)).contains(number) {
-                    let message = format!("`{path}` must be {}, not {number}", self.expected());
-                    problems.add(node.place, message, None);
-                }
+            (Self::Whole { least, most }, Value::Whole(number))
+                if !(i128::from(*least)..=i128::from(*most)).contains(number) =>
+            {
+                let message = format!("`{path}` must be {}, not {number}", self.expected());
+                problems.add(node.place, message, None);
             }
             (Self::List { of, least }, Value::List(items)) => {
                 count(path, items.len(), *least, node.place, problems);
-                for (index, item) in items.iter().enumerate() {
+                for (index, item) in items.iter().enumerate().take(LONGEST_LIST) {
                     of.judge(&format!("{path}[{index}]"), item, problems);
                 }
             }
             (Self::Named { by, each }, Value::Map(entries)) => {
                 count(path, entries.len(), 0, node.place, problems);
                 repeated(path, entries, problems);
-                for entry in entries {
+                for entry in entries.iter().take(LONGEST_LIST) {
                     if let Err(Refusal { is, hint }) = (by.check)(&entry.key) {
                         let message = format!("`{path}`: {} {is}", quoted(&entry.key));
                         problems.add(entry.place, message, hint);
@@ -209,6 +210,9 @@ impl Object {
     fn judge(&self, path: &str, place: Place, entries: &[Entry], problems: &mut Problems) {
         repeated(path, entries, problems);
         for entry in entries {
+            if problems.is_full() {
+                break;
+            }
             match self.keys.iter().find(|key| key.name == entry.key) {
                 Some(key) => key
                     .shape

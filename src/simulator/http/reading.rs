@@ -108,6 +108,16 @@ impl Simulator {
                 let run = run.ok_or_else(Refusal::not_found)?;
                 Ok(Reply::ok(payload::check_run(world, repo, run)))
             }),
+            _ => self.content_route(asked, id, rest),
+        }
+    }
+
+    /// The routes to what stands in the repository itself, and to its people.
+    fn content_route(&self, asked: &Asked<'_>, id: RepoId, rest: &[&str]) -> Done<Reply> {
+        let read = |permission, with: &dyn Fn(&World, &Repo) -> Done<Reply>| {
+            self.in_repo(asked, id, permission, with)
+        };
+        match rest {
             ["branches", branch @ ..] => {
                 let branch = branch.join("/");
                 read("contents", &|world, repo| {

@@ -424,3 +424,27 @@ proptest! {
         prop_assert_eq!(read(&text), read(&text));
     }
 }
+
+#[test]
+fn the_largest_files_of_nonsense_are_told_without_looking_at_all_of_it() {
+    let all_of = |line: &str| line.repeat(262_000 / line.len());
+    for text in [
+        all_of("k: 1\n"),
+        (0..20_000).map(|n| format!("key{n}: x\n")).collect(),
+        format!(
+            "gates: {{ mutation_check: {{ by: [{}] }} }}\n",
+            all_of("mod,")
+        ),
+        format!("owners: [{}]\n", all_of("'?',")),
+        format!("agents: {{ branches: [{}] }}\n", all_of("'{a,b}*',")),
+        format!(
+            "verifiers:\n{}",
+            (0..9_000)
+                .map(|n| format!("  v{n}: {{ app: a{n} }}\n"))
+                .collect::<String>()
+        ),
+    ] {
+        let text: String = text.chars().take(262_144).collect();
+        assert!(read(&text).is_err_and(|problems| (1..=51).contains(&problems.len())));
+    }
+}
