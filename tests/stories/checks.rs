@@ -392,7 +392,7 @@ async fn a_pinned_workflow_may_be_among_the_files_that_github_does_not_list() {
         .unwrap();
     let evidence = stage.evidence(&pull);
     stage.reports(&stage.codex, &pull, &evidence).await;
-    not_merged(&stage, &pull, "blocked", "changes (or may change)").await;
+    not_merged(&stage, &pull, "undetermined", "is not known").await;
 
     stage.github.set_faults(FaultPlan::none());
     stage.sweep().await;

@@ -139,7 +139,12 @@ async fn an_edited_comment_voids_the_evidence_in_it() {
         .unwrap();
     stage.settle().await;
     stage.unit_passes(&pull).await;
-    still_waits(&stage, &pull, "the comment was edited after it was written").await;
+    still_waits(
+        &stage,
+        &pull,
+        "the comment was edited or deleted after it was written",
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -154,7 +159,12 @@ async fn a_comment_that_was_edited_into_a_document_is_none_also_when_only_the_sw
         .unwrap();
     stage.github.lose_pending();
     stage.sweep().await;
-    still_waits(&stage, &pull, "the comment was edited after it was written").await;
+    still_waits(
+        &stage,
+        &pull,
+        "the comment was edited or deleted after it was written",
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -314,4 +324,24 @@ async fn a_commit_of_an_account_that_is_gone_leaves_no_person_surely_independent
     bob.comment(&pull, &report).unwrap();
     stage.settle().await;
     still_waits(&stage, &pull, "which may be bob").await;
+}
+
+#[tokio::test]
+async fn whoever_edits_a_rejection_away_does_not_get_the_pull_request_merged() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    let rejection = stage.evidence(&pull).with("/result", json!("rejected"));
+    let comment = stage.twin.comment(&pull, &rejection.block()).unwrap();
+    stage.settle().await;
+    assert_eq!(stage.outcome(&pull).await, "blocked");
+
+    stage
+        .agent
+        .edit_comment(&stage.shop, comment, "Looks fine after all.")
+        .unwrap();
+    let evidence = stage.evidence(&pull);
+    stage.reports(&stage.codex, &pull, &evidence).await;
+    stage.unit_passes(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "blocked");
+    assert!(!stage.merged(&pull));
 }

@@ -93,13 +93,13 @@ impl PullMemory {
     /// Remembers a comment if it holds evidence, or once did. Its text is the one seen first: a report
     /// that somebody changes loses what it gave, and keeps what it took.
     pub fn see_comment(&mut self, seen: &Comment) {
-        if self.gone_comments.contains(&seen.id) {
-            return;
-        }
+        let gone = self.gone_comments.contains(&seen.id);
         match self.comments.get_mut(&seen.id) {
-            Some(known) => known.edited |= seen.edited || known.body != seen.body,
+            Some(known) => known.edited |= gone || seen.edited || known.body != seen.body,
             None if seen.edited || holds_evidence(&seen.body) => {
-                self.comments.insert(seen.id, seen.clone());
+                let mut seen = seen.clone();
+                seen.edited |= gone;
+                self.comments.insert(seen.id, seen);
             }
             None => {}
         }
