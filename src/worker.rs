@@ -1,15 +1,25 @@
 //! Passes, one per key at a time, several keys at once.
 //!
 //! The worker knows nothing of pull requests: it leases a key, has a pass made over it, and gives the
-//! lease back. What makes passes safe to repeat is theirs; what keeps two of them apart is the store's.
+//! lease back. What makes a pass safe to repeat is the pass's; what keeps two passes over one key
+//! apart is the store's.
 //!
-//! A pass that fails or panics is tried again after a pause that doubles with every failure in a row,
-//! up to five minutes; a wake ends the pause, since something has changed. A pass is cut off before
-//! its lease runs out, so that in one process a lease never does.
+//! # Properties
 //!
-//! Stepping by hand ([`Worker::step`], [`Worker::settle`]) and running by itself ([`Worker::run`]) take
-//! the same path.
+//! - **A failure is one key's.** A pass that fails, panics or hangs is tried again after a pause that
+//!   doubles with every failure in a row, up to five minutes; other keys go on meanwhile. A wake ends
+//!   the pause, since something has changed.
+//! - **A lease outlives its pass.** A pass is cut off after half its lease, so within one process a
+//!   lease is never overtaken, and what the pass was about to write is not written late.
+//! - **Nothing hangs on a bell.** A wake that rings is served at once; one that does not (of another
+//!   process, or of one that died before it rang) is found within seconds.
+//! - **A stop gives back what it cuts off.** The next process needs not wait for leases to run out.
+//!
+//! By hand ([`Worker::step`], [`Worker::settle`]) and by itself ([`Worker::run`]) it takes the same
+//! path. Left out: fairness between repositories (the key that waited longest is next) and priorities.
 
+use std::any::Any;
+use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,81 +31,95 @@ use tokio::task::JoinSet;
 
 use crate::clock::Clock;
 use crate::domain::model::Key;
-use crate::store::{Finish, Lease, Store, Stored};
+use crate::store::{Finish, Lease, Store, StoreError, Stored};
 
-/// How long a lease lasts.
-const LEASE: Duration = Duration::from_secs(60);
-/// How long a pass may take: well below the lease.
-const PASS: Duration = Duration::from_secs(45);
-/// The pause after the first failure; doubled with every further one.
+#[cfg(test)]
+mod tests;
+
+/// The pause after a first failure; every further one doubles it.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// Looks for due keys so often also unasked: another process on the same database may have woken some.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// After a failure of the database.
-const STORE_PAUSE: Duration = Duration::from_secs(1);
-/// How long running passes may go on after a shutdown was asked for.
-const DRAIN: Duration = Duration::from_secs(20);
+
+/// How the worker spaces its work. The default suits a server; tests and stories cut it short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// How long a lease lasts, by the worker's clock. A pass is cut off after half of that, by the
+    /// machine's.
+    pub lease: Duration,
+    /// How often to look for due keys unasked.
+    pub look_every: Duration,
+    /// How long to leave the database alone after it failed.
+    pub store_pause: Duration,
+    /// How long running passes may go on after a stop was asked for.
+    pub drain: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(60),
+            look_every: Duration::from_secs(5),
+            store_pause: Duration::from_secs(1),
+            drain: Duration::from_secs(20),
+        }
+    }
+}
 
 /// Makes passes.
 #[async_trait]
 pub trait Passes: Send + Sync {
-    /// Makes one pass over the lease's key and says how it is to be given back; a failure is a
-    /// sentence for the operator.
+    /// Makes one pass over the lease's key and says how the lease is to be given back; a failure is a
+    /// sentence for the operator. May be dropped at any `await`: what was begun then has no recorded
+    /// outcome, and the next pass reads back.
     async fn pass(&self, lease: &Lease) -> Result<Finish, String>;
 }
 
-/// Leases keys and has passes made over them.
+/// Leases keys and has passes made over them. Clones share everything.
 #[derive(Clone)]
 pub struct Worker {
     store: Arc<dyn Store>,
     passes: Arc<dyn Passes>,
     clock: Clock,
-    woken: Arc<Notify>,
-}
-
-/// The pause after so many failures in a row.
-fn pause(attempt: u32) -> Duration {
-    FIRST_PAUSE
-        .saturating_mul(2_u32.saturating_pow(attempt))
-        .min(LONGEST_PAUSE)
-}
-
-/// A time span as the domain counts it.
-fn span(duration: Duration) -> chrono::Duration {
-    chrono::Duration::from_std(duration).unwrap_or(chrono::Duration::MAX)
+    bell: Arc<Notify>,
+    pace: Pace,
 }
 
 impl Worker {
-    /// A worker that is told by `woken` that keys may be due.
+    /// A worker that looks for due keys whenever `bell` rings. Who wakes keys, or turns a manual
+    /// clock, rings it with `notify_one`.
     pub fn new(
         store: Arc<dyn Store>,
         passes: Arc<dyn Passes>,
         clock: Clock,
-        woken: Arc<Notify>,
+        bell: Arc<Notify>,
     ) -> Self {
         Self {
             store,
             passes,
             clock,
-            woken,
+            bell,
+            pace: Pace::default(),
         }
     }
 
-    /// Makes one pass over the key that has waited longest, to its end; `None` when none is due.
+    /// The same worker at another pace.
+    #[must_use]
+    pub fn at_pace(self, pace: Pace) -> Self {
+        Self { pace, ..self }
+    }
+
+    /// Makes one pass over the key that has waited longest, to its end; `None` when none is due now.
     ///
     /// # Errors
-    /// The store's.
+    /// The store's. That a pass failed is no error here: its key is to be tried again.
     pub async fn step(&self) -> Stored<Option<Key>> {
-        match self.lease().await? {
-            None => Ok(None),
-            Some(lease) => {
-                let key = lease.key().clone();
-                self.work(lease).await?;
-                Ok(Some(key))
-            }
-        }
+        let Some(lease) = self.lease().await? else {
+            return Ok(None);
+        };
+        let key = lease.key().clone();
+        self.work(lease, std::future::pending()).await?;
+        Ok(Some(key))
     }
 
     /// Makes passes until no key is due now, at most `most`; tells how many it made.
@@ -111,84 +135,146 @@ impl Worker {
         Ok(most)
     }
 
-    async fn lease(&self) -> Stored<Option<Lease>> {
-        self.store.lease(self.clock.now(), span(LEASE)).await
-    }
-
-    async fn work(&self, lease: Lease) -> Stored<()> {
-        let key = lease.key().clone();
-        let pass = AssertUnwindSafe(self.passes.pass(&lease)).catch_unwind();
-        let finish = match tokio::time::timeout(PASS, pass).await {
-            Ok(Ok(Ok(finish))) => finish,
-            Ok(Ok(Err(why))) => failed(&lease, &why),
-            Ok(Err(_)) => failed(&lease, "a fault in this program: the pass panicked"),
-            Err(_) => failed(&lease, "the pass took too long and was cut off"),
-        };
-        match self.store.finish(lease, finish, self.clock.now()).await {
-            // Whoever overtook it makes its own pass; nothing is lost.
-            Err(crate::store::StoreError::Overtaken(_)) => {
-                tracing::warn!(%key, "a pass was overtaken");
-                Ok(())
-            }
-            other => other,
-        }
-    }
-
     /// Makes passes, at most `at_once` at the same time, until `shutdown` says so (or is dropped).
-    /// Running passes are then waited for, within a bound; what is cut off is done again later.
-    pub async fn run(self, at_once: usize, mut shutdown: watch::Receiver<bool>) {
+    /// Running passes may then end within a bound; what is cut off is given back, and made again by
+    /// the next process.
+    pub async fn run(self, at_once: usize, shutdown: watch::Receiver<bool>) {
+        // Dropped, or told `true`, it cuts off what still runs.
+        let (cut, cutting) = watch::channel(false);
         let mut running = JoinSet::new();
         loop {
-            let full = running.len() >= at_once;
+            let full = running.len() >= at_once.max(1);
             let leased = if full { Ok(None) } else { self.lease().await };
             let rest = match leased {
                 Ok(Some(lease)) => {
-                    let worker = self.clone();
-                    running.spawn(async move { worker.work(lease).await });
+                    let (worker, cutting) = (self.clone(), cutting.clone());
+                    running.spawn(async move { worker.work(lease, told(cutting)).await });
                     continue;
                 }
+                Ok(None) if full => self.pace.look_every,
                 Ok(None) => self.until_due().await,
                 Err(error) => {
                     tracing::error!(%error, "passes wait: the store failed");
-                    STORE_PAUSE
+                    self.pace.store_pause
                 }
             };
             tokio::select! {
                 biased;
-                _ = shutdown.wait_for(|stop| *stop) => break,
-                Some(done) = running.join_next() => report(done),
-                () = self.woken.notified(), if !full => {}
+                () = told(shutdown.clone()) => break,
+                Some(ended) = running.join_next() => report(ended),
+                () = self.bell.notified(), if !full => {}
                 () = tokio::time::sleep(rest), if !full => {}
             }
         }
         let drained = async {
-            while let Some(done) = running.join_next().await {
-                report(done)
+            while let Some(ended) = running.join_next().await {
+                report(ended);
             }
         };
-        if tokio::time::timeout(DRAIN, drained).await.is_err() {
-            tracing::warn!("passes were cut off by the shutdown; they will be made again");
+        if tokio::time::timeout(self.pace.drain, drained)
+            .await
+            .is_err()
+        {
+            tracing::warn!(passes = running.len(), "the stop cuts passes off");
+            drop(cut);
+            while let Some(ended) = running.join_next().await {
+                report(ended);
+            }
         }
     }
 
+    async fn lease(&self) -> Stored<Option<Lease>> {
+        let ttl = span(self.pace.lease);
+        self.store.lease(self.clock.now(), ttl).await
+    }
+
+    /// Makes the pass and gives the lease back, come what may.
+    async fn work(&self, lease: Lease, cut: impl Future<Output = ()>) -> Stored<()> {
+        let key = lease.key().clone();
+        let finish = self.make(&lease, cut).await;
+        match self.store.finish(lease, finish, self.clock.now()).await {
+            // Who overtook it makes a pass of its own: nothing is lost.
+            Err(StoreError::Overtaken(_)) => {
+                tracing::warn!(%key, "a pass was overtaken");
+                Ok(())
+            }
+            given_back => given_back,
+        }
+    }
+
+    async fn make(&self, lease: &Lease, cut: impl Future<Output = ()>) -> Finish {
+        let limit = self.pace.lease / 2;
+        let pass = AssertUnwindSafe(self.passes.pass(lease)).catch_unwind();
+        let why = tokio::select! {
+            biased;
+            ended = pass => match ended {
+                Ok(Ok(finish)) => return finish,
+                Ok(Err(why)) => why,
+                Err(panic) => format!("a fault of this program: {}", last_words(panic.as_ref())),
+            },
+            () = cut => {
+                tracing::info!(key = %lease.key(), "a pass was cut off by the stop");
+                return Finish::Retry { after: chrono::Duration::zero() };
+            }
+            () = tokio::time::sleep(limit) => format!("it was cut off after {limit:?}"),
+        };
+        let after = pause(lease.attempt());
+        let attempt = lease.attempt().saturating_add(1);
+        tracing::warn!(key = %lease.key(), attempt, ?after, why, "a pass failed");
+        Finish::Retry { after: span(after) }
+    }
+
+    /// How long until a key is due, within the time after which to look again anyway.
     async fn until_due(&self) -> Duration {
-        let due = self.store.next_due().await.ok().flatten();
-        let wait = due.and_then(|due| (due - self.clock.now()).to_std().ok());
-        // A key that is due already, but leased by another process, is asked for again soon.
-        let shortest = Duration::from_millis(50);
-        wait.unwrap_or(LOOK_EVERY).clamp(shortest, LOOK_EVERY)
+        let look_every = self.pace.look_every;
+        match self.store.next_due().await {
+            Ok(None) => look_every,
+            Ok(Some(due)) => {
+                let wait = (due - self.clock.now()).to_std().unwrap_or_default();
+                // Not less than a moment: a database whose clock disagrees must not be asked without
+                // a break.
+                wait.clamp(Duration::from_millis(10).min(look_every), look_every)
+            }
+            Err(error) => {
+                tracing::error!(%error, "passes wait: the store failed");
+                self.pace.store_pause
+            }
+        }
     }
 }
 
-fn failed(lease: &Lease, why: &str) -> Finish {
-    let after = pause(lease.attempt());
-    tracing::warn!(key = %lease.key(), attempt = lease.attempt(), why, "a pass failed");
-    Finish::Retry { after: span(after) }
+/// Ends when the channel says `true` or its sender is gone.
+async fn told(mut channel: watch::Receiver<bool>) {
+    // The error says that the sender is gone, which means the same.
+    let _ = channel.wait_for(|said| *said).await;
 }
 
-fn report(done: Result<Stored<()>, tokio::task::JoinError>) {
-    match done {
+/// The pause after a failure that came after `failures` others in a row. No jitter: what is due at the
+/// same time is leased one after another anyway.
+fn pause(failures: u32) -> Duration {
+    FIRST_PAUSE
+        .saturating_mul(2_u32.saturating_pow(failures))
+        .min(LONGEST_PAUSE)
+}
+
+/// A time span as the domain counts it.
+fn span(duration: Duration) -> chrono::Duration {
+    chrono::Duration::from_std(duration).unwrap_or(chrono::Duration::MAX)
+}
+
+/// What a panic said.
+fn last_words(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("it panicked")
+}
+
+fn report(ended: Result<Stored<()>, tokio::task::JoinError>) {
+    match ended {
         Ok(Ok(())) => {}
+        // It runs out, and the key is taken again.
         Ok(Err(error)) => tracing::error!(%error, "a lease could not be given back"),
         Err(error) => tracing::error!(%error, "a pass ended abruptly"),
     }

@@ -26,6 +26,15 @@ use crate::domain::model::{
 /// Why the store did not do it.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    /// The database could not be opened.
+    #[error("the database {url} cannot be opened: {cause}")]
+    Open {
+        /// Its address.
+        url: String,
+        /// Why.
+        #[source]
+        cause: sqlx::Error,
+    },
     /// The database failed. The operator reads the cause; nobody else does.
     #[error("the database failed: {0}")]
     Database(#[from] sqlx::Error),
@@ -43,6 +52,9 @@ pub enum StoreError {
     /// The lease was overtaken: another pass works on the key. Nothing was written.
     #[error("the lease on {0} was overtaken")]
     Overtaken(Key),
+    /// A record was saved under a lease that is not on a pull request. Nothing was written.
+    #[error("only pull requests have records, and {0} is none")]
+    NoRecord(Key),
 }
 
 /// A result of the store.
@@ -127,7 +139,6 @@ pub struct InboxCounts {
 pub struct Lease {
     pub(in crate::store) key: Key,
     pub(in crate::store) fence: i64,
-    pub(in crate::store) wanted: i64,
     pub(in crate::store) attempt: u32,
     pub(in crate::store) confirm: Confirm,
 }
@@ -215,8 +226,9 @@ pub trait Store: Send + Sync {
     /// The oldest deliveries that wait to be understood.
     async fn waiting(&self, limit: u32) -> Stored<Vec<Waiting>>;
     /// Applies what followed from a delivery (memory, wakes) and marks it, in one transaction. Wakes
-    /// by head, base or installation are resolved to keys here. A `Wake::Head` for which no open pull
-    /// request is known wakes `Key::Head` unless GitHub already said that there is none.
+    /// by head, base or installation are resolved to keys here, after the changes. A `Wake::Head` for
+    /// which no open pull request is known wakes `Key::Head` unless GitHub already said that there is
+    /// none. Nothing follows from a delivery that does not wait: absorbing twice changes nothing.
     async fn absorb(&self, seq: i64, absorbed: Absorbed, now: Timestamp) -> Stored<()>;
     /// Deliveries that could not be understood, newest first.
     async fn dead_letters(&self, limit: u32) -> Stored<Vec<DeadLetter>>;
@@ -226,9 +238,13 @@ pub trait Store: Send + Sync {
     /// Marks keys as wanting a pass, not before a time. Wakes of a waiting key coalesce (the earlier
     /// time, the stronger confirmation win); a wake during a pass leads to exactly one more.
     async fn wake(&self, keys: &[(Key, Confirm)], not_before: Timestamp) -> Stored<()>;
-    /// Takes the key that has waited longest and may be worked on, for `ttl`.
+    /// Takes the key that has waited longest and may be worked on, for `ttl`. A lease that ran out
+    /// counts as waiting since then, and is taken over with all it wanted, as an attempt more.
     async fn lease(&self, now: Timestamp, ttl: chrono::Duration) -> Stored<Option<Lease>>;
-    /// Gives a lease back. A wake that came during the pass stays.
+    /// Gives a lease back. A wake that came during the pass stays, and so does its confirmation.
+    ///
+    /// # Errors
+    /// [`StoreError::Overtaken`] when another pass has taken the key; nothing is changed.
     async fn finish(&self, lease: Lease, finish: Finish, now: Timestamp) -> Stored<()>;
     /// When the next key may be worked on, if one waits; leased keys count with their expiry.
     async fn next_due(&self) -> Stored<Option<Timestamp>>;
@@ -270,7 +286,8 @@ pub trait Store: Send + Sync {
     /// Writes what a pass decided, and its ledger entries, under its lease.
     ///
     /// # Errors
-    /// [`StoreError::Overtaken`] when the lease is not current; nothing is written.
+    /// [`StoreError::Overtaken`] when another pass has taken the key, [`StoreError::NoRecord`] when
+    /// the lease is not on a pull request; nothing is written.
     async fn save_record(
         &self,
         lease: &Lease,
@@ -279,10 +296,15 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> Stored<()>;
 
+    /// What is known of an effect, without trying it.
+    async fn effect(&self, effect: &str) -> Stored<Begun>;
+    /// The last recorded intent of an effect, whatever came of it.
+    async fn effect_intent(&self, effect: &str) -> Stored<Option<serde_json::Value>>;
     /// Records the intent of an effect under its key before it is tried, with a ledger entry.
     ///
     /// # Errors
-    /// [`StoreError::Overtaken`] when the lease is not current; nothing is written.
+    /// [`StoreError::Overtaken`] when another pass has taken the key, or could, the lease having run
+    /// out; nothing is written.
     async fn begin(
         &self,
         lease: &Lease,
@@ -291,10 +313,6 @@ pub trait Store: Send + Sync {
         entry: Option<Draft>,
         now: Timestamp,
     ) -> Stored<Begun>;
-    /// What is known of an effect, without trying it.
-    async fn effect(&self, effect: &str) -> Stored<Begun>;
-    /// The last recorded intent of an effect, whatever came of it.
-    async fn effect_intent(&self, effect: &str) -> Stored<Option<serde_json::Value>>;
     /// Records what came of it, with a ledger entry. Not fenced: what happened, happened.
     async fn end(
         &self,
@@ -323,3 +341,6 @@ pub trait Store: Send + Sync {
     /// Whether the database answers.
     async fn ping(&self) -> Stored<()>;
 }
+
+#[cfg(test)]
+mod tests;

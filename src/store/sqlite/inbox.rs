@@ -1,95 +1,124 @@
 //! The inbox of deliveries.
+//!
+//! A delivery waits until it is done or dead. The id outlives both: GitHub sends a delivery again
+//! under the id it had (on an operator's or our own request), and must find it known. What was
+//! understood is not understood twice; what could not be is tried once more, since somebody who
+//! presses "Redeliver" may have mended the reason.
 
 use bytes::Bytes;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::rows::{corrupt, micros, time};
+use super::rows::{corrupt, count, micros, small_count, time};
 use crate::domain::model::DeliveryId;
 use crate::store::{Accepted, DeadLetter, InboxCounts, NewDelivery, Stored, Waiting};
 
-/// Inserts deliveries; the unique id decides whether each is new. A dead letter that comes again is
-/// given another chance, since what killed it may have been mended.
+/// What became of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Understood.
+    Done,
+    /// Set aside.
+    Dead,
+}
+
+/// Inserts deliveries; the unique id decides of each whether it is new.
 pub async fn accept(
     tx: &mut SqliteConnection,
     deliveries: &[NewDelivery],
 ) -> Stored<Vec<Accepted>> {
     let mut accepted = Vec::with_capacity(deliveries.len());
     for delivery in deliveries {
-        let written = sqlx::query(
-            "insert into deliveries (id, event, body, at) values ($1, $2, $3, $4) \
-             on conflict (id) do update set state = 'waiting', note = '' \
-             where deliveries.state = 'dead' returning attempts",
-        )
-        .bind(delivery.id.as_str())
-        .bind(&delivery.event)
-        .bind(delivery.body.as_ref())
-        .bind(micros(delivery.at))
-        .fetch_optional(&mut *tx)
-        .await?;
-        accepted.push(match written {
-            Some(row) if row.try_get::<i64, _>(0)? == 0 => Accepted::Stored,
-            Some(_) | None => Accepted::Known,
-        });
+        accepted.push(accept_one(tx, delivery).await?);
     }
     Ok(accepted)
 }
 
+async fn accept_one(tx: &mut SqliteConnection, delivery: &NewDelivery) -> Stored<Accepted> {
+    let inserted = sqlx::query(
+        "insert into deliveries (id, event, body, at) values ($1, $2, $3, $4) \
+         on conflict (id) do nothing",
+    )
+    .bind(delivery.id.as_str())
+    .bind(delivery.event.as_str())
+    .bind(delivery.body.as_ref())
+    .bind(micros(delivery.at))
+    .execute(&mut *tx)
+    .await?;
+    if inserted.rows_affected() > 0 {
+        return Ok(Accepted::Stored);
+    }
+    // It keeps its place in the order of arrival: what it says is as old as it was.
+    sqlx::query(
+        "update deliveries set state = 'waiting', note = '', event = $2, body = $3 \
+         where id = $1 and state = 'dead'",
+    )
+    .bind(delivery.id.as_str())
+    .bind(delivery.event.as_str())
+    .bind(delivery.body.as_ref())
+    .execute(tx)
+    .await?;
+    Ok(Accepted::Known)
+}
+
 /// The oldest deliveries that wait.
-pub async fn waiting(pool: &SqlitePool, limit: u32) -> Stored<Vec<Waiting>> {
+pub async fn waiting(db: &mut SqliteConnection, limit: u32) -> Stored<Vec<Waiting>> {
     let rows = sqlx::query(
         "select seq, id, event, body, at, attempts from deliveries \
          where state = 'waiting' order by seq limit $1",
     )
     .bind(limit)
-    .fetch_all(pool)
+    .fetch_all(db)
     .await?;
     rows.iter().map(waiting_row).collect()
 }
 
 fn waiting_row(row: &SqliteRow) -> Stored<Waiting> {
-    let attempts: i64 = row.try_get("attempts")?;
     Ok(Waiting {
         seq: row.try_get("seq")?,
-        attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
         delivery: NewDelivery {
-            id: delivery_id(row.try_get("id")?)?,
+            id: delivery_id(row)?,
             event: row.try_get("event")?,
             body: Bytes::from(row.try_get::<Vec<u8>, _>("body")?),
             at: time(row.try_get("at")?)?,
         },
+        attempts: small_count(row, "attempts")?,
     })
 }
 
-fn delivery_id(text: &str) -> Stored<DeliveryId> {
-    DeliveryId::parse(text).map_err(|error| corrupt("a delivery id", error))
+fn delivery_id(row: &SqliteRow) -> Stored<DeliveryId> {
+    DeliveryId::parse(row.try_get("id")?).map_err(|error| corrupt("a delivery's id", error))
 }
 
-/// Marks a delivery as done or dead.
-pub async fn close(tx: &mut SqliteConnection, seq: i64, state: &str, note: &str) -> Stored<()> {
-    sqlx::query(
-        "update deliveries set state = $1, note = $2, attempts = attempts + 1 where seq = $3",
-    )
-    .bind(state)
-    .bind(note)
-    .bind(seq)
-    .execute(tx)
-    .await?;
-    Ok(())
+/// Closes a waiting delivery; `false` when it does not wait (any more), and then nothing may follow
+/// from it. An understood delivery's bytes are let go: they are large, private, and of no more use.
+pub async fn close(tx: &mut SqliteConnection, seq: i64, fate: Fate, note: &str) -> Stored<bool> {
+    let close = match fate {
+        Fate::Done => sqlx::query(
+            "update deliveries set state = 'done', note = $2, body = x'', attempts = attempts + 1 \
+             where seq = $1 and state = 'waiting'",
+        ),
+        Fate::Dead => sqlx::query(
+            "update deliveries set state = 'dead', note = $2, attempts = attempts + 1 \
+             where seq = $1 and state = 'waiting'",
+        ),
+    };
+    let closed = close.bind(seq).bind(note).execute(tx).await?;
+    Ok(closed.rows_affected() > 0)
 }
 
 /// Dead letters, newest first.
-pub async fn dead_letters(pool: &SqlitePool, limit: u32) -> Stored<Vec<DeadLetter>> {
+pub async fn dead_letters(db: &mut SqliteConnection, limit: u32) -> Stored<Vec<DeadLetter>> {
     let rows = sqlx::query(
         "select id, event, at, note from deliveries where state = 'dead' order by seq desc limit $1",
     )
     .bind(limit)
-    .fetch_all(pool)
+    .fetch_all(db)
     .await?;
     rows.iter()
         .map(|row| {
             Ok(DeadLetter {
-                id: delivery_id(row.try_get("id")?)?,
+                id: delivery_id(row)?,
                 event: row.try_get("event")?,
                 at: time(row.try_get("at")?)?,
                 why: row.try_get("note")?,
@@ -98,24 +127,20 @@ pub async fn dead_letters(pool: &SqlitePool, limit: u32) -> Stored<Vec<DeadLette
         .collect()
 }
 
-/// How many deliveries are in which state. Waiting and dead ones are counted by their own indexes;
-/// done ones are what is left of the newest sequence, which costs nothing however many there are.
-pub async fn counts(pool: &SqlitePool) -> Stored<InboxCounts> {
-    let row = sqlx::query(
-        "select (select count(*) from deliveries where state = 'waiting') as waiting, \
-         (select count(*) from deliveries where state = 'dead') as dead, \
-         (select coalesce(max(seq), 0) from deliveries) as every",
-    )
-    .fetch_one(pool)
-    .await?;
-    let count = |name: &str| -> Stored<u64> {
-        let count: i64 = row.try_get(name)?;
-        Ok(u64::try_from(count).unwrap_or(0))
-    };
-    let (waiting, dead) = (count("waiting")?, count("dead")?);
-    Ok(InboxCounts {
-        waiting,
-        dead,
-        done: count("every")?.saturating_sub(waiting + dead),
-    })
+/// How many deliveries are in which state; costs the same however many there are.
+pub async fn counts(db: &mut SqliteConnection) -> Stored<InboxCounts> {
+    let rows = sqlx::query("select state, n from delivery_counts")
+        .fetch_all(db)
+        .await?;
+    let mut counts = InboxCounts::default();
+    for row in &rows {
+        let n = count(row, "n")?;
+        match row.try_get("state")? {
+            "waiting" => counts.waiting = n,
+            "done" => counts.done = n,
+            "dead" => counts.dead = n,
+            other => return Err(corrupt("a delivery's state", other)),
+        }
+    }
+    Ok(counts)
 }

@@ -1,241 +1,81 @@
-//! What is remembered and kept: documents, with the columns that find them.
+//! What is remembered of repositories and commits.
+//!
+//! A document is loaded whole, changed, and written back if nobody wrote it in between. What must be
+//! found without reading documents stands in columns beside them, taken from the document at every
+//! write, so that the two cannot tell different stories.
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::rows::{corrupt, document, id, json};
-use super::work;
-use crate::domain::facts::{Freeze, PullState};
-use crate::domain::memory::{
-    Change, Confirm, HeadMemory, PullMemory, PullRecord, RepoMemory, Wake,
-};
-use crate::domain::model::{
-    BaseRef, HeadSha, InstallationId, Key, PullNumber, RepoId, RepoName, Timestamp,
-};
-use crate::store::{PullRow, Stored, Versioned};
+use super::rows::{document, integer, json, micros, repo_id};
+use crate::domain::memory::{HeadMemory, RepoMemory};
+use crate::domain::model::{HeadSha, InstallationId, RepoId, RepoName};
+use crate::store::{Stored, Versioned};
 
-/// Applies one change to the document it is about.
-pub async fn apply(tx: &mut SqliteConnection, change: &Change) -> Stored<()> {
-    match change {
-        Change::Repo(repo) | Change::RepoSeen(repo) => apply_to_repo(tx, repo.id, change).await,
-        Change::RepoInactive(repo) | Change::Tip { repo, .. } => {
-            apply_to_repo(tx, *repo, change).await
-        }
-        Change::InstallationActive(installation, _) => {
-            for repo in repos_of(tx, *installation).await? {
-                apply_to_repo(tx, repo, change).await?;
+/// A document as it was loaded, with the text it had then.
+pub struct Loaded<T> {
+    /// The document; the default where nothing is remembered.
+    pub value: T,
+    /// Its version; 0 where nothing is remembered.
+    pub version: i64,
+    what: &'static str,
+    text: String,
+}
+
+impl<T: Default + Serialize + DeserializeOwned> Loaded<T> {
+    /// Reads a row of the columns `version` and `document`, or takes the default where there is none.
+    pub fn read(what: &'static str, row: Option<SqliteRow>) -> Stored<Self> {
+        let (value, version, text) = match row {
+            None => {
+                let value = T::default();
+                let text = json(what, &value)?;
+                (value, 0, text)
             }
-            Ok(())
+            Some(row) => {
+                let text: String = row.try_get("document")?;
+                (document(what, &text)?, row.try_get("version")?, text)
+            }
+        };
+        Ok(Self {
+            value,
+            version,
+            what,
+            text,
+        })
+    }
+
+    /// Whether the document says something else than when it was loaded. A repeated delivery changes
+    /// nothing, and then costs no write and voids no pass's reading.
+    pub fn changed(&self) -> Stored<bool> {
+        Ok(json(self.what, &self.value)? != self.text)
+    }
+}
+
+impl<T> From<Loaded<T>> for Versioned<T> {
+    fn from(loaded: Loaded<T>) -> Self {
+        Self {
+            value: loaded.value,
+            version: loaded.version,
         }
-        Change::Pull(repo, pull) => apply_to_pull(tx, *repo, pull.number, change).await,
-        Change::Review(repo, number, _)
-        | Change::Comment(repo, number, _)
-        | Change::CommentGone(repo, number, _)
-        | Change::Hold(repo, number, _)
-        | Change::Unhold(repo, number) => apply_to_pull(tx, *repo, *number, change).await,
-        Change::Run(repo, run) => apply_to_head(tx, *repo, &run.head, change).await,
-        Change::SuiteRerun(repo, head, _) | Change::Status(repo, head, _) => {
-            apply_to_head(tx, *repo, head, change).await
-        }
-        Change::Workflow(repo, run) => apply_to_head(tx, *repo, &run.head, change).await,
     }
-}
-
-async fn apply_to_repo(tx: &mut SqliteConnection, repo: RepoId, change: &Change) -> Stored<()> {
-    let mut memory = repo_in(&mut *tx, repo).await?;
-    memory.value.apply(change);
-    save_repo(tx, repo, &memory.value, memory.version).await?;
-    Ok(())
-}
-
-async fn apply_to_pull(
-    tx: &mut SqliteConnection,
-    repo: RepoId,
-    number: PullNumber,
-    change: &Change,
-) -> Stored<()> {
-    let mut memory = pull_in(&mut *tx, repo, number).await?;
-    memory.value.apply(change);
-    save_pull(tx, repo, number, &memory.value, memory.version).await?;
-    Ok(())
-}
-
-async fn apply_to_head(
-    tx: &mut SqliteConnection,
-    repo: RepoId,
-    head: &HeadSha,
-    change: &Change,
-) -> Stored<()> {
-    let mut memory = head_in(&mut *tx, repo, head).await?;
-    memory.value.apply(change);
-    save_head(tx, repo, head, &memory.value, memory.version).await?;
-    Ok(())
-}
-
-/// Resolves a wake to keys and marks them.
-pub async fn wake(
-    tx: &mut SqliteConnection,
-    wake: &Wake,
-    confirm: Confirm,
-    now: Timestamp,
-) -> Stored<()> {
-    let keys = match wake {
-        Wake::Key(key) => vec![key.clone()],
-        Wake::Base(repo, base) => pulls_into(tx, *repo, base)
-            .await?
-            .into_iter()
-            .map(|number| Key::Pull(*repo, number))
-            .collect(),
-        Wake::Installation(installation) => repos_of(tx, *installation)
-            .await?
-            .into_iter()
-            .map(Key::Repo)
-            .collect(),
-        Wake::Head(repo, head) => keys_of_head(tx, *repo, head).await?,
-    };
-    for key in &keys {
-        work::wake(tx, key, confirm, now).await?;
-    }
-    Ok(())
-}
-
-/// The open pull requests with a head; the head itself while GitHub was not asked about it.
-async fn keys_of_head(tx: &mut SqliteConnection, repo: RepoId, head: &HeadSha) -> Stored<Vec<Key>> {
-    let rows = sqlx::query(HEAD_PULLS)
-        .bind(id(repo.get())?)
-        .bind(head.as_str())
-        .fetch_all(&mut *tx)
-        .await?;
-    if !rows.is_empty() {
-        let numbers = rows.iter().map(number_of);
-        return numbers.map(|number| Ok(Key::Pull(repo, number?))).collect();
-    }
-    let asked = head_in(tx, repo, head).await?.value.no_pulls_at.is_some();
-    Ok(if asked {
-        Vec::new()
-    } else {
-        vec![Key::Head(repo, head.clone())]
-    })
-}
-
-const HEAD_PULLS: &str =
-    "select number from pulls where repo = $1 and head = $2 and open = 1 order by number";
-
-fn number_of(row: &SqliteRow) -> Stored<PullNumber> {
-    let number: i64 = row.try_get("number")?;
-    u64::try_from(number)
-        .ok()
-        .and_then(PullNumber::new)
-        .ok_or_else(|| corrupt("a pull request's number", number))
-}
-
-fn repo_of(row: &SqliteRow, column: &str) -> Stored<RepoId> {
-    let repo: i64 = row.try_get(column)?;
-    u64::try_from(repo)
-        .ok()
-        .and_then(RepoId::new)
-        .ok_or_else(|| corrupt("a repository's id", repo))
-}
-
-async fn pulls_into(
-    tx: &mut SqliteConnection,
-    repo: RepoId,
-    base: &BaseRef,
-) -> Stored<Vec<PullNumber>> {
-    let rows = sqlx::query("select number from pulls where repo = $1 and base = $2 and open = 1")
-        .bind(id(repo.get())?)
-        .bind(base.as_str())
-        .fetch_all(tx)
-        .await?;
-    rows.iter().map(number_of).collect()
-}
-
-async fn repos_of(tx: &mut SqliteConnection, installation: InstallationId) -> Stored<Vec<RepoId>> {
-    let rows = sqlx::query("select id from repos where installation = $1")
-        .bind(id(installation.get())?)
-        .fetch_all(tx)
-        .await?;
-    rows.iter().map(|row| repo_of(row, "id")).collect()
-}
-
-fn versioned<T: DeserializeOwned + Default>(
-    what: &str,
-    row: Option<SqliteRow>,
-) -> Stored<Versioned<T>> {
-    match row {
-        None => Ok(Versioned {
-            value: T::default(),
-            version: 0,
-        }),
-        Some(row) => Ok(Versioned {
-            value: document(what, row.try_get("document")?)?,
-            version: row.try_get("version")?,
-        }),
-    }
-}
-
-async fn repo_in<'e>(
-    db: impl sqlx::SqliteExecutor<'e>,
-    repo: RepoId,
-) -> Stored<Versioned<RepoMemory>> {
-    let row = sqlx::query("select version, document from repos where id = $1")
-        .bind(id(repo.get())?)
-        .fetch_optional(db)
-        .await?;
-    versioned("a repository", row)
-}
-
-async fn pull_in<'e>(
-    db: impl sqlx::SqliteExecutor<'e>,
-    repo: RepoId,
-    number: PullNumber,
-) -> Stored<Versioned<PullMemory>> {
-    let row = sqlx::query("select version, document from pulls where repo = $1 and number = $2")
-        .bind(id(repo.get())?)
-        .bind(id(number.get())?)
-        .fetch_optional(db)
-        .await?;
-    versioned("a pull request", row)
-}
-
-async fn head_in<'e>(
-    db: impl sqlx::SqliteExecutor<'e>,
-    repo: RepoId,
-    head: &HeadSha,
-) -> Stored<Versioned<HeadMemory>> {
-    let row = sqlx::query("select version, document from heads where repo = $1 and head = $2")
-        .bind(id(repo.get())?)
-        .bind(head.as_str())
-        .fetch_optional(db)
-        .await?;
-    versioned("a commit", row)
 }
 
 /// What is remembered of a repository.
-pub async fn repo(pool: &SqlitePool, repo: RepoId) -> Stored<Versioned<RepoMemory>> {
-    repo_in(pool, repo).await
+pub async fn load_repo(db: &mut SqliteConnection, repo: RepoId) -> Stored<Loaded<RepoMemory>> {
+    let row = sqlx::query("select version, document from repos where id = $1")
+        .bind(integer(repo.get())?)
+        .fetch_optional(db)
+        .await?;
+    Loaded::read("what is remembered of a repository", row)
 }
 
-/// What is remembered of a pull request.
-pub async fn pull(
-    pool: &SqlitePool,
-    repo: RepoId,
-    number: PullNumber,
-) -> Stored<Versioned<PullMemory>> {
-    pull_in(pool, repo, number).await
-}
-
-/// What is remembered of a commit.
-pub async fn head(
-    pool: &SqlitePool,
-    repo: RepoId,
-    head: &HeadSha,
-) -> Stored<Versioned<HeadMemory>> {
-    head_in(pool, repo, head).await
-}
-
-/// Writes a repository's document if nobody wrote it since `version`.
+/// Writes a repository's document, unless it was written since `version`; tells whether it did.
+///
+/// A name belongs to the repository that said it last: names change hands, and the delivery that
+/// would tell of the former holder's new name may be late or lost. Saying a name *again* claims
+/// nothing, or a late word about the former holder would take the name back.
 pub async fn save_repo(
     tx: &mut SqliteConnection,
     repo: RepoId,
@@ -243,56 +83,109 @@ pub async fn save_repo(
     version: i64,
 ) -> Stored<bool> {
     let known = memory.repo.as_ref();
-    let installation = known.map(|repo| id(repo.installation.get())).transpose()?;
-    let name = known.map(|repo| repo.name.to_string().to_ascii_lowercase());
+    let named = known.map(|known| in_lower_case(&known.name));
+    let installation = known
+        .map(|known| integer(known.installation.get()))
+        .transpose()?;
     let written = sqlx::query(
-        "insert into repos (id, name, installation, active, version, document) \
-         select $1, $2, $3, $4, 1, $5 where $6 = 0 or exists (select 1 from repos where id = $1) \
-         on conflict (id) do update set name = excluded.name, installation = excluded.installation, \
-         active = excluded.active, version = version + 1, document = excluded.document \
-         where version = $6",
+        "insert into repos (id, version, named, name, installation, active, document) \
+         values ($1, $2 + 1, $3, $3, $4, $5, $6) \
+         on conflict (id) do update set version = excluded.version, \
+         name = case when repos.named is excluded.named then repos.name else excluded.name end, \
+         named = excluded.named, installation = excluded.installation, \
+         active = excluded.active, document = excluded.document \
+         where repos.version = $2",
     )
-    .bind(id(repo.get())?)
-    .bind(name)
+    .bind(integer(repo.get())?)
+    .bind(version)
+    .bind(named)
     .bind(installation)
     .bind(memory.active)
-    .bind(json("a repository", memory)?)
-    .bind(version)
-    .execute(tx)
+    .bind(json("what is remembered of a repository", memory)?)
+    .execute(&mut *tx)
     .await?;
-    Ok(written.rows_affected() > 0)
-}
-
-/// Writes a pull request's document if nobody wrote it since `version`.
-pub async fn save_pull(
-    tx: &mut SqliteConnection,
-    repo: RepoId,
-    number: PullNumber,
-    memory: &PullMemory,
-    version: i64,
-) -> Stored<bool> {
-    let pull = memory.pull.as_ref();
-    let written = sqlx::query(
-        "insert into pulls (repo, number, head, base, open, version, document) \
-         select $1, $2, $3, $4, $5, 1, $6 \
-         where $7 = 0 or exists (select 1 from pulls where repo = $1 and number = $2) \
-         on conflict (repo, number) do update set head = excluded.head, base = excluded.base, \
-         open = excluded.open, version = version + 1, document = excluded.document \
-         where version = $7",
+    if written.rows_affected() == 0 {
+        return Ok(false);
+    }
+    sqlx::query(
+        "update repos set name = null \
+         where named = (select name from repos where id = $1) and id <> $1 and name is not null",
     )
-    .bind(id(repo.get())?)
-    .bind(id(number.get())?)
-    .bind(pull.map(|pull| pull.head.as_str()))
-    .bind(pull.map(|pull| pull.base.as_str()))
-    .bind(pull.is_some_and(|pull| pull.state == PullState::Open))
-    .bind(json("a pull request", memory)?)
-    .bind(version)
+    .bind(integer(repo.get())?)
     .execute(tx)
     .await?;
-    Ok(written.rows_affected() > 0)
+    Ok(true)
 }
 
-/// Writes a commit's document if nobody wrote it since `version`.
+fn in_lower_case(name: &RepoName) -> String {
+    name.to_string().to_ascii_lowercase()
+}
+
+/// The repository with this name: the one that holds it, or the one that had it last.
+pub async fn repo_named(db: &mut SqliteConnection, name: &RepoName) -> Stored<Option<RepoId>> {
+    let row = sqlx::query(
+        "select id from repos where named = $1 order by name is null, active desc limit 1",
+    )
+    .bind(in_lower_case(name))
+    .fetch_optional(db)
+    .await?;
+    row.map(|row| repo_id(&row, "id")).transpose()
+}
+
+/// Every repository in which the App may act, by name.
+pub async fn active_repos(db: &mut SqliteConnection) -> Stored<Vec<RepoMemory>> {
+    let rows = sqlx::query("select document from repos where active order by named, id")
+        .fetch_all(db)
+        .await?;
+    rows.iter()
+        .map(|row| {
+            document(
+                "what is remembered of a repository",
+                row.try_get("document")?,
+            )
+        })
+        .collect()
+}
+
+/// Every known repository of an installation.
+pub async fn repos_of(
+    db: &mut SqliteConnection,
+    installation: InstallationId,
+) -> Stored<Vec<RepoId>> {
+    let rows = sqlx::query("select id from repos where installation = $1 order by id")
+        .bind(integer(installation.get())?)
+        .fetch_all(db)
+        .await?;
+    rows.iter().map(|row| repo_id(row, "id")).collect()
+}
+
+/// The repositories of an installation in which the App may act.
+pub async fn active_repos_of(
+    db: &mut SqliteConnection,
+    installation: InstallationId,
+) -> Stored<Vec<RepoId>> {
+    let rows = sqlx::query("select id from repos where installation = $1 and active order by id")
+        .bind(integer(installation.get())?)
+        .fetch_all(db)
+        .await?;
+    rows.iter().map(|row| repo_id(row, "id")).collect()
+}
+
+/// What is remembered of a commit.
+pub async fn load_head(
+    db: &mut SqliteConnection,
+    repo: RepoId,
+    head: &HeadSha,
+) -> Stored<Loaded<HeadMemory>> {
+    let row = sqlx::query("select version, document from heads where repo = $1 and head = $2")
+        .bind(integer(repo.get())?)
+        .bind(head.as_str())
+        .fetch_optional(db)
+        .await?;
+    Loaded::read("what is remembered of a commit", row)
+}
+
+/// Writes a commit's document, unless it was written since `version`; tells whether it did.
 pub async fn save_head(
     tx: &mut SqliteConnection,
     repo: RepoId,
@@ -301,150 +194,34 @@ pub async fn save_head(
     version: i64,
 ) -> Stored<bool> {
     let written = sqlx::query(
-        "insert into heads (repo, head, version, document) \
-         select $1, $2, 1, $3 \
-         where $4 = 0 or exists (select 1 from heads where repo = $1 and head = $2) \
-         on conflict (repo, head) do update set version = version + 1, \
-         document = excluded.document where version = $4",
+        "insert into heads (repo, head, version, no_pulls_at, document) \
+         values ($1, $2, $3 + 1, $4, $5) \
+         on conflict (repo, head) do update set version = excluded.version, \
+         no_pulls_at = excluded.no_pulls_at, document = excluded.document \
+         where heads.version = $3",
     )
-    .bind(id(repo.get())?)
+    .bind(integer(repo.get())?)
     .bind(head.as_str())
-    .bind(json("a commit", memory)?)
     .bind(version)
+    .bind(memory.no_pulls_at.map(micros))
+    .bind(json("what is remembered of a commit", memory)?)
     .execute(tx)
     .await?;
     Ok(written.rows_affected() > 0)
 }
 
-/// The repository that bears this name now.
-pub async fn repo_named(pool: &SqlitePool, name: &RepoName) -> Stored<Option<RepoId>> {
-    let row = sqlx::query("select id from repos where name = $1 order by active desc, id desc")
-        .bind(name.to_string().to_ascii_lowercase())
-        .fetch_optional(pool)
-        .await?;
-    row.map(|row| repo_of(&row, "id")).transpose()
-}
-
-/// Every repository in which the App may act.
-pub async fn active_repos(pool: &SqlitePool) -> Stored<Vec<RepoMemory>> {
-    let rows = sqlx::query("select document from repos where active = 1 order by name")
-        .fetch_all(pool)
-        .await?;
-    rows.iter()
-        .map(|row| document("a repository", row.try_get("document")?))
-        .collect()
-}
-
-/// Open pull requests with a head.
-pub async fn pulls_with_head(
-    pool: &SqlitePool,
+/// Whether GitHub already said that a commit is no open pull request's head.
+pub async fn is_nobodys_head(
+    db: &mut SqliteConnection,
     repo: RepoId,
     head: &HeadSha,
-) -> Stored<Vec<PullNumber>> {
-    let rows = sqlx::query(HEAD_PULLS)
-        .bind(id(repo.get())?)
-        .bind(head.as_str())
-        .fetch_all(pool)
-        .await?;
-    rows.iter().map(number_of).collect()
-}
-
-/// Open pull requests of one repository or of all, with what passes keep about them.
-pub async fn open_pulls(pool: &SqlitePool, repo: Option<RepoId>) -> Stored<Vec<PullRow>> {
-    let only = repo.map(|repo| id(repo.get())).transpose()?;
-    let rows = sqlx::query(
-        "select pulls.repo, pulls.document as pull, records.document as record, \
-         repos.document as repo_document from pulls \
-         join repos on repos.id = pulls.repo \
-         left join records on records.repo = pulls.repo and records.number = pulls.number \
-         where pulls.open = 1 and ($1 is null or pulls.repo = $1) \
-         order by repos.name, pulls.number",
+) -> Stored<bool> {
+    let row = sqlx::query(
+        "select 1 from heads where repo = $1 and head = $2 and no_pulls_at is not null",
     )
-    .bind(only)
-    .fetch_all(pool)
+    .bind(integer(repo.get())?)
+    .bind(head.as_str())
+    .fetch_optional(db)
     .await?;
-    let mut pulls = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let memory: PullMemory = document("a pull request", row.try_get("pull")?)?;
-        let repo: RepoMemory = document("a repository", row.try_get("repo_document")?)?;
-        let record: Option<&str> = row.try_get("record")?;
-        // A pull request of a repository that was never named cannot be shown or acted on.
-        let (Some(pull), Some(known)) = (memory.pull, repo.repo) else {
-            continue;
-        };
-        pulls.push(PullRow {
-            repo: repo_of(row, "repo")?,
-            name: known.name,
-            pull,
-            record: record
-                .map_or_else(|| Ok(PullRecord::default()), |r| document("a record", r))?,
-        });
-    }
-    Ok(pulls)
-}
-
-/// What passes keep about a pull request.
-pub async fn record(pool: &SqlitePool, repo: RepoId, number: PullNumber) -> Stored<PullRecord> {
-    let row = sqlx::query("select document from records where repo = $1 and number = $2")
-        .bind(id(repo.get())?)
-        .bind(id(number.get())?)
-        .fetch_optional(pool)
-        .await?;
-    row.map_or_else(
-        || Ok(PullRecord::default()),
-        |row| document("a record", row.try_get("document")?),
-    )
-}
-
-/// Writes what a pass decided.
-pub async fn save_record(tx: &mut SqliteConnection, key: &Key, record: &PullRecord) -> Stored<()> {
-    let Key::Pull(repo, number) = key else {
-        return Err(corrupt("a record's key", key));
-    };
-    sqlx::query(
-        "insert into records (repo, number, document) values ($1, $2, $3) \
-         on conflict (repo, number) do update set document = excluded.document",
-    )
-    .bind(id(repo.get())?)
-    .bind(id(number.get())?)
-    .bind(json("a record", record)?)
-    .execute(tx)
-    .await?;
-    Ok(())
-}
-
-/// The freeze on a base branch.
-pub async fn freeze(pool: &SqlitePool, repo: RepoId, base: &BaseRef) -> Stored<Option<Freeze>> {
-    let row = sqlx::query("select document from freezes where repo = $1 and base = $2")
-        .bind(id(repo.get())?)
-        .bind(base.as_str())
-        .fetch_optional(pool)
-        .await?;
-    row.map(|row| document("a freeze", row.try_get("document")?))
-        .transpose()
-}
-
-/// Freezes a base branch, or thaws it.
-pub async fn set_freeze(
-    tx: &mut SqliteConnection,
-    repo: RepoId,
-    base: &BaseRef,
-    freeze: Option<&Freeze>,
-) -> Stored<()> {
-    let repo = id(repo.get())?;
-    match freeze {
-        Some(freeze) => sqlx::query(
-            "insert into freezes (repo, base, document) values ($1, $2, $3) \
-             on conflict (repo, base) do update set document = excluded.document",
-        )
-        .bind(repo)
-        .bind(base.as_str())
-        .bind(json("a freeze", freeze)?),
-        None => sqlx::query("delete from freezes where repo = $1 and base = $2")
-            .bind(repo)
-            .bind(base.as_str()),
-    }
-    .execute(tx)
-    .await?;
-    Ok(())
+    Ok(row.is_some())
 }

@@ -1,15 +1,27 @@
 //! SQLite: everything in one file, for one server.
 //!
-//! One connection writes, so `begin immediate` never waits for another writer of this process and the
-//! ledger's chain has one hand; several read. WAL keeps readers and the writer out of each other's
-//! way. `synchronous=FULL` makes a commit durable before it returns, which is what "202" promises.
+//! # Properties
 //!
-//! Left out: several processes on one file are kept correct by SQLite's own locks (a busy writer is
-//! waited for), but nothing here is tuned for it; replicas want another database.
+//! - **Durable before it is acknowledged.** `synchronous=FULL` on a write-ahead log: a commit that
+//!   returned is on the disk, which is what a delivery's 202 promises.
+//! - **One writer.** All writes of a process go through one connection, each in a transaction that
+//!   has the write lock from its first statement (`begin immediate`). What a transaction read cannot
+//!   change before it writes, and the ledger's chain has one hand.
+//! - **Readers never wait** for the writer nor it for them, and cannot write.
+//! - **A call that is dropped half-way leaves nothing.** Its transaction is rolled back before the
+//!   connection serves the next (a pass that is cut off drops calls).
+//!
+//! Several processes on one file are kept correct by SQLite's own locks: a busy writer is waited for,
+//! within a bound. Nothing is tuned for it; replicas want another database.
+//!
+//! A database in memory lives as long as its one connection, which then both reads and writes.
 
+mod absorb;
+mod effects;
 mod inbox;
 mod ledger;
 mod memory;
+mod pulls;
 mod rows;
 mod work;
 
@@ -18,6 +30,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
@@ -25,26 +38,27 @@ use sqlx::{SqlSafeStr, Sqlite as Database, Transaction};
 
 use super::{
     Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery, PullRow,
-    Store, Stored, Versioned, Waiting,
+    Store, StoreError, Stored, Versioned, Waiting,
 };
 use crate::domain::facts::Freeze;
 use crate::domain::ledger::{Draft, Entry};
-use crate::domain::memory::{Confirm, HeadMemory, PullMemory, PullRecord, RepoMemory};
+use crate::domain::memory::{Confirm, HeadMemory, PullMemory, PullRecord, RepoMemory, Wake};
 use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
 
 /// How many connections read.
 const READERS: u32 = 4;
-/// How long a connection waits for another process that holds the file.
-const BUSY: Duration = Duration::from_secs(5);
+/// How long a connection waits for another process that holds the file, and a call for a connection.
+/// Both together stay within the ten seconds after which GitHub gives a delivery up.
+const PATIENCE: Duration = Duration::from_secs(4);
 
-/// The store on SQLite.
+/// The store on SQLite. Clones share their connections.
 #[derive(Debug, Clone)]
 pub struct Sqlite {
-    write: SqlitePool,
-    read: SqlitePool,
+    writer: SqlitePool,
+    readers: SqlitePool,
 }
 
-/// A transaction that has the write lock from its first statement on.
+/// A transaction that has the write lock.
 type Tx = Transaction<'static, Database>;
 
 impl Sqlite {
@@ -52,51 +66,79 @@ impl Sqlite {
     /// to date.
     ///
     /// # Errors
-    /// The database's and the migrations'.
+    /// [`StoreError::Open`] when it is not SQLite's address or the file cannot be opened,
+    /// [`StoreError::Migration`] when the schema cannot be brought up to date (a newer version of the
+    /// program has written it, for one).
     pub async fn open(url: &str) -> Stored<Self> {
-        let options = SqliteConnectOptions::from_str(url)?
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(BUSY)
-            .foreign_keys(true);
+        let failed = |cause| StoreError::Open {
+            url: url.to_owned(),
+            cause,
+        };
+        let (options, in_memory) = options(url).map_err(failed)?;
         let lasting = || {
             SqlitePoolOptions::new()
-                .max_lifetime(None)
+                .acquire_timeout(PATIENCE)
+                .test_before_acquire(false)
                 .idle_timeout(None)
+                .max_lifetime(None)
         };
-        let write = lasting()
+        let writer = lasting()
             .min_connections(1)
             .max_connections(1)
-            .connect_with(options.clone())
-            .await?;
-        migrator().run(&write).await?;
-        // A database in memory is its connection: reader and writer are the same one there.
-        let in_memory = url.contains(":memory:");
-        let read = if in_memory {
-            write.clone()
+            .connect_with(
+                options
+                    .clone()
+                    .journal_mode(SqliteJournalMode::Wal)
+                    .synchronous(SqliteSynchronous::Full),
+            )
+            .await
+            .map_err(failed)?;
+        migrator().run(&writer).await?;
+        let readers = if in_memory {
+            writer.clone()
         } else {
             lasting()
                 .max_connections(READERS)
-                .connect_with(options.read_only(true))
-                .await?
+                .connect_with(options.pragma("query_only", "on"))
+                .await
+                .map_err(failed)?
         };
-        Ok(Self { write, read })
+        Ok(Self { writer, readers })
     }
 
-    /// Closes every connection; what was committed is in the file.
+    /// Closes every connection, after the calls that use them; what was committed is in the file.
     pub async fn close(&self) {
-        self.read.close().await;
-        self.write.close().await;
+        self.readers.close().await;
+        self.writer.close().await;
     }
 
-    async fn begin_write(&self) -> Stored<Tx> {
-        Ok(self.write.begin_with("begin immediate").await?)
+    async fn write(&self) -> Stored<Tx> {
+        Ok(self.writer.begin_with("begin immediate").await?)
+    }
+
+    async fn read(&self) -> Stored<PoolConnection<Database>> {
+        Ok(self.readers.acquire().await?)
     }
 }
 
-/// Every step from an empty file to today's schema. Steps are added, never changed: what they say is
-/// compared with what was run.
+/// What an address asks for, and whether it is a database in memory.
+fn options(url: &str) -> Result<(SqliteConnectOptions, bool), sqlx::Error> {
+    let Some(rest) = url.strip_prefix("sqlite:") else {
+        // The driver would take it for the name of a file.
+        let why = "it does not begin with `sqlite:`";
+        return Err(sqlx::Error::Configuration(why.into()));
+    };
+    let path = rest.strip_prefix("//").unwrap_or(rest);
+    let in_memory = path.starts_with(":memory:") || path.contains("mode=memory");
+    let options = SqliteConnectOptions::from_str(url)?
+        .create_if_missing(true)
+        .busy_timeout(PATIENCE)
+        .foreign_keys(true);
+    Ok((options, in_memory))
+}
+
+/// Every step from an empty file to today's schema. Steps are added, never changed: the database keeps
+/// a digest of each that it went through, and refuses another text under its number.
 fn migrator() -> Migrator {
     let initial = Migration::new(
         1,
@@ -105,104 +147,86 @@ fn migrator() -> Migrator {
         include_str!("../migrations/sqlite/0001_initial.sql").into_sql_str(),
         false,
     );
-    Migrator {
-        migrations: vec![initial].into(),
-        ..Migrator::DEFAULT
-    }
+    Migrator::with_migrations(vec![initial])
 }
 
 #[async_trait]
 impl Store for Sqlite {
     async fn accept(&self, deliveries: Vec<NewDelivery>) -> Stored<Vec<Accepted>> {
-        let mut tx = self.begin_write().await?;
+        let mut tx = self.write().await?;
         let accepted = inbox::accept(&mut tx, &deliveries).await?;
         tx.commit().await?;
         Ok(accepted)
     }
 
     async fn waiting(&self, limit: u32) -> Stored<Vec<Waiting>> {
-        inbox::waiting(&self.read, limit).await
+        inbox::waiting(&mut *self.read().await?, limit).await
     }
 
     async fn absorb(&self, seq: i64, absorbed: Absorbed, now: Timestamp) -> Stored<()> {
-        let mut tx = self.begin_write().await?;
-        match absorbed {
-            Absorbed::Done {
-                changes,
-                wakes,
-                note,
-            } => {
-                for change in &changes {
-                    memory::apply(&mut tx, change).await?;
-                }
-                for (wake, confirm) in &wakes {
-                    memory::wake(&mut tx, wake, *confirm, now).await?;
-                }
-                inbox::close(&mut tx, seq, "done", &note).await?;
-            }
-            Absorbed::Dead { why } => inbox::close(&mut tx, seq, "dead", &why).await?,
-        }
-        tx.commit().await?;
-        Ok(())
+        let mut tx = self.write().await?;
+        absorb::absorb(&mut tx, seq, absorbed, now).await?;
+        Ok(tx.commit().await?)
     }
 
     async fn dead_letters(&self, limit: u32) -> Stored<Vec<DeadLetter>> {
-        inbox::dead_letters(&self.read, limit).await
+        inbox::dead_letters(&mut *self.read().await?, limit).await
     }
 
     async fn inbox(&self) -> Stored<InboxCounts> {
-        inbox::counts(&self.read).await
+        inbox::counts(&mut *self.read().await?).await
     }
 
     async fn wake(&self, keys: &[(Key, Confirm)], not_before: Timestamp) -> Stored<()> {
-        let mut tx = self.begin_write().await?;
+        let mut tx = self.write().await?;
         for (key, confirm) in keys {
             work::wake(&mut tx, key, *confirm, not_before).await?;
         }
-        tx.commit().await?;
-        Ok(())
+        Ok(tx.commit().await?)
     }
 
     async fn lease(&self, now: Timestamp, ttl: chrono::Duration) -> Stored<Option<Lease>> {
-        let mut tx = self.begin_write().await?;
+        let mut tx = self.write().await?;
         let lease = work::lease(&mut tx, now, ttl).await?;
         tx.commit().await?;
         Ok(lease)
     }
 
     async fn finish(&self, lease: Lease, finish: Finish, now: Timestamp) -> Stored<()> {
-        let mut tx = self.begin_write().await?;
+        let mut tx = self.write().await?;
         work::finish(&mut tx, &lease, finish, now).await?;
-        tx.commit().await?;
-        Ok(())
+        Ok(tx.commit().await?)
     }
 
     async fn next_due(&self) -> Stored<Option<Timestamp>> {
-        work::next_due(&self.read).await
+        work::next_due(&mut *self.read().await?).await
     }
 
     async fn repo(&self, repo: RepoId) -> Stored<Versioned<RepoMemory>> {
-        memory::repo(&self.read, repo).await
+        let loaded = memory::load_repo(&mut *self.read().await?, repo).await?;
+        Ok(loaded.into())
     }
 
     async fn repo_named(&self, name: &RepoName) -> Stored<Option<RepoId>> {
-        memory::repo_named(&self.read, name).await
+        memory::repo_named(&mut *self.read().await?, name).await
     }
 
     async fn active_repos(&self) -> Stored<Vec<RepoMemory>> {
-        memory::active_repos(&self.read).await
+        memory::active_repos(&mut *self.read().await?).await
     }
 
     async fn pull(&self, repo: RepoId, number: PullNumber) -> Stored<Versioned<PullMemory>> {
-        memory::pull(&self.read, repo, number).await
+        let loaded = pulls::load(&mut *self.read().await?, repo, number).await?;
+        Ok(loaded.into())
     }
 
     async fn head(&self, repo: RepoId, head: &HeadSha) -> Stored<Versioned<HeadMemory>> {
-        memory::head(&self.read, repo, head).await
+        let loaded = memory::load_head(&mut *self.read().await?, repo, head).await?;
+        Ok(loaded.into())
     }
 
     async fn remember_repo(&self, repo: RepoId, memory: &Versioned<RepoMemory>) -> Stored<bool> {
-        let mut tx = self.begin_write().await?;
+        let mut tx = self.write().await?;
         let written = memory::save_repo(&mut tx, repo, &memory.value, memory.version).await?;
         tx.commit().await?;
         Ok(written)
@@ -214,9 +238,8 @@ impl Store for Sqlite {
         number: PullNumber,
         memory: &Versioned<PullMemory>,
     ) -> Stored<bool> {
-        let mut tx = self.begin_write().await?;
-        let (value, version) = (&memory.value, memory.version);
-        let written = memory::save_pull(&mut tx, repo, number, value, version).await?;
+        let mut tx = self.write().await?;
+        let written = pulls::save(&mut tx, repo, number, &memory.value, memory.version).await?;
         tx.commit().await?;
         Ok(written)
     }
@@ -227,23 +250,22 @@ impl Store for Sqlite {
         head: &HeadSha,
         memory: &Versioned<HeadMemory>,
     ) -> Stored<bool> {
-        let mut tx = self.begin_write().await?;
-        let (value, version) = (&memory.value, memory.version);
-        let written = memory::save_head(&mut tx, repo, head, value, version).await?;
+        let mut tx = self.write().await?;
+        let written = memory::save_head(&mut tx, repo, head, &memory.value, memory.version).await?;
         tx.commit().await?;
         Ok(written)
     }
 
     async fn pulls_with_head(&self, repo: RepoId, head: &HeadSha) -> Stored<Vec<PullNumber>> {
-        memory::pulls_with_head(&self.read, repo, head).await
+        pulls::with_head(&mut *self.read().await?, repo, head).await
     }
 
     async fn open_pulls(&self, repo: Option<RepoId>) -> Stored<Vec<PullRow>> {
-        memory::open_pulls(&self.read, repo).await
+        pulls::open(&mut *self.read().await?, repo).await
     }
 
     async fn record(&self, repo: RepoId, number: PullNumber) -> Stored<PullRecord> {
-        memory::record(&self.read, repo, number).await
+        pulls::record(&mut *self.read().await?, repo, number).await
     }
 
     async fn save_record(
@@ -251,14 +273,21 @@ impl Store for Sqlite {
         lease: &Lease,
         record: &PullRecord,
         entries: Vec<Draft>,
-        now: Timestamp,
+        _now: Timestamp,
     ) -> Stored<()> {
-        let mut tx = self.begin_write().await?;
-        work::check_fence(&mut tx, lease, now).await?;
-        memory::save_record(&mut tx, lease.key(), record).await?;
+        let mut tx = self.write().await?;
+        work::check_current(&mut tx, lease).await?;
+        pulls::save_record(&mut tx, lease.key(), record).await?;
         ledger::append(&mut tx, entries).await?;
-        tx.commit().await?;
-        Ok(())
+        Ok(tx.commit().await?)
+    }
+
+    async fn effect(&self, effect: &str) -> Stored<Begun> {
+        effects::known(&mut *self.read().await?, effect).await
+    }
+
+    async fn effect_intent(&self, effect: &str) -> Stored<Option<serde_json::Value>> {
+        effects::intent(&mut *self.read().await?, effect).await
     }
 
     async fn begin(
@@ -269,22 +298,14 @@ impl Store for Sqlite {
         entry: Option<Draft>,
         now: Timestamp,
     ) -> Stored<Begun> {
-        let mut tx = self.begin_write().await?;
-        work::check_fence(&mut tx, lease, now).await?;
-        let begun = ledger::begin(&mut tx, effect, &intent, now).await?;
+        let mut tx = self.write().await?;
+        work::check_running(&mut tx, lease, now).await?;
+        let begun = effects::begin(&mut tx, effect, &intent, now).await?;
         if !matches!(begun, Begun::Done(_)) {
             ledger::append(&mut tx, entry).await?;
         }
         tx.commit().await?;
         Ok(begun)
-    }
-
-    async fn effect(&self, effect: &str) -> Stored<Begun> {
-        ledger::effect(&self.read, effect).await
-    }
-
-    async fn effect_intent(&self, effect: &str) -> Stored<Option<serde_json::Value>> {
-        ledger::intent(&self.read, effect).await
     }
 
     async fn end(
@@ -294,15 +315,14 @@ impl Store for Sqlite {
         entry: Option<Draft>,
         now: Timestamp,
     ) -> Stored<()> {
-        let mut tx = self.begin_write().await?;
-        ledger::end(&mut tx, effect, &ended, now).await?;
+        let mut tx = self.write().await?;
+        effects::end(&mut tx, effect, &ended, now).await?;
         ledger::append(&mut tx, entry).await?;
-        tx.commit().await?;
-        Ok(())
+        Ok(tx.commit().await?)
     }
 
     async fn freeze(&self, repo: RepoId, base: &BaseRef) -> Stored<Option<Freeze>> {
-        memory::freeze(&self.read, repo, base).await
+        pulls::freeze(&mut *self.read().await?, repo, base).await
     }
 
     async fn set_freeze(
@@ -313,25 +333,26 @@ impl Store for Sqlite {
         entry: Draft,
         now: Timestamp,
     ) -> Stored<()> {
-        let mut tx = self.begin_write().await?;
-        memory::set_freeze(&mut tx, repo, base, freeze.as_ref()).await?;
-        let base = crate::domain::memory::Wake::Base(repo, base.clone());
-        memory::wake(&mut tx, &base, Confirm::IfNeeded, now).await?;
+        let mut tx = self.write().await?;
+        pulls::set_freeze(&mut tx, repo, base, freeze.as_ref()).await?;
+        let concerned = (Wake::Base(repo, base.clone()), Confirm::IfNeeded);
+        absorb::wake(&mut tx, &[concerned], now).await?;
         ledger::append(&mut tx, Some(entry)).await?;
-        tx.commit().await?;
-        Ok(())
+        Ok(tx.commit().await?)
     }
 
     async fn ledger(&self, repo: Option<RepoId>, after: u64, limit: u32) -> Stored<Vec<Entry>> {
-        ledger::page(&self.read, repo, after, limit).await
+        ledger::page(&mut *self.read().await?, repo, after, limit).await
     }
 
     async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
-        ledger::of(&self.read, repo, number).await
+        ledger::of(&mut *self.read().await?, repo, number).await
     }
 
     async fn ping(&self) -> Stored<()> {
-        sqlx::query("select 1").execute(&self.read).await?;
+        sqlx::query("select 1")
+            .execute(&mut *self.read().await?)
+            .await?;
         Ok(())
     }
 }

@@ -1,35 +1,36 @@
-//! The keyed work table.
+//! The keyed work table: which keys want a pass, and who works on one.
 //!
-//! A key wants a pass while `wanted > done`. A wake raises `wanted`; a pass remembers the `wanted` it
-//! started from and, when it is done, writes it to `done`: wakes that came before the pass coalesce
-//! into it, a wake during the pass leads to exactly one more. A lease is a time until which nobody else
-//! takes the key, and a fence that rises with every lease: whoever was overtaken shows an old fence and
-//! is refused.
+//! # Properties
 //!
-//! Known race: a lease may run out while its holder still works (a stalled process). Then two passes
-//! overlap in time, but only the newer one can write to this store; what the older one may still send
-//! to GitHub is guarded by the head in the merge call.
+//! - **Coalescing.** A row has one `due` time and one `confirm`. A wake of a key that waits already
+//!   keeps the earlier time and the stronger confirmation, so a hundred check runs are one pass.
+//! - **One at a time.** Taking a key moves what it wanted into the lease and leaves `due` empty; a
+//!   wake during the pass fills it again, and is exactly one more pass when the lease comes back.
+//! - **Fencing.** Every lease has a number that no other lease ever had. Whoever writes in a pass's
+//!   name shows it; a number that is not the row's was overtaken.
+//! - **Nothing is lost by a crash.** What a pass was to do stands in its lease until it is given back;
+//!   a lease that ran out is taken over with all it wanted, as a failed attempt more.
+//! - **Small.** A row that wants nothing is deleted. The table holds work, not history.
+//!
+//! A lease that ran out but was not taken over may still be given back: nobody else has begun. Only
+//! before a new effect ([`check_running`]) it counts as overtaken, since from then on another may
+//! begin at any moment.
+//!
+//! # The race that is left
+//!
+//! A process that stalls between [`check_running`] and its call to GitHub, for longer than its lease,
+//! makes that call while another pass works. No store can prevent it; the merge call names the head
+//! it expects, and the journal of effects tells the other pass that a try has no outcome yet.
 
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::rows::{key, key_text, micros, time};
+use super::rows::{confirm, confirm_number, key, later, micros, small_count, time};
 use crate::domain::memory::Confirm;
 use crate::domain::model::{Key, Timestamp};
 use crate::store::{Finish, Lease, StoreError, Stored};
 
-fn confirm_number(confirm: Confirm) -> i64 {
-    match confirm {
-        Confirm::IfNeeded => 0,
-        Confirm::Always => 1,
-    }
-}
-
-/// Marks a key as wanting a pass. The earlier time and the stronger confirmation win, and a wake ends
-/// a back-off: something changed.
-///
-/// `confirm` of a running pass was already taken over by its lease, so what is in the table belongs to
-/// the next one.
+/// Marks a key as wanting a pass, not before a time. Ends a back-off: something changed.
 pub async fn wake(
     tx: &mut SqliteConnection,
     key: &Key,
@@ -37,13 +38,12 @@ pub async fn wake(
     not_before: Timestamp,
 ) -> Stored<()> {
     sqlx::query(
-        "insert into work (key, wanted, not_before, confirm) values ($1, 1, $2, $3) \
+        "insert into work (key, due, confirm) values ($1, $2, $3) \
          on conflict (key) do update set \
-         not_before = case when wanted > done and lease_until is null \
-             then min(not_before, excluded.not_before) else excluded.not_before end, \
-         wanted = wanted + 1, confirm = max(confirm, excluded.confirm)",
+         due = min(coalesce(work.due, excluded.due), excluded.due), \
+         confirm = max(work.confirm, excluded.confirm)",
     )
-    .bind(key_text(key)?)
+    .bind(key.to_string())
     .bind(micros(not_before))
     .bind(confirm_number(confirm))
     .execute(tx)
@@ -51,121 +51,153 @@ pub async fn wake(
     Ok(())
 }
 
-/// Takes the key that has waited longest.
+/// What a row says of a key that may be taken.
+struct Ready {
+    key: Key,
+    due: Option<Timestamp>,
+    confirm: Confirm,
+    /// The confirmation of a pass whose lease ran out.
+    abandoned: Option<Confirm>,
+    attempt: u32,
+}
+
+impl Ready {
+    fn read(row: &SqliteRow) -> Stored<Self> {
+        let due: Option<i64> = row.try_get("due")?;
+        let lease_until: Option<i64> = row.try_get("lease_until")?;
+        let lease_confirm = confirm(row.try_get("lease_confirm")?);
+        Ok(Self {
+            key: key(row.try_get("key")?)?,
+            due: due.map(time).transpose()?,
+            confirm: confirm(row.try_get("confirm")?),
+            abandoned: lease_until.map(|_| lease_confirm),
+            attempt: small_count(row, "attempt")?,
+        })
+    }
+}
+
+/// Takes the key that has waited longest; among those that waited alike, the one whose last pass is
+/// longer ago.
 pub async fn lease(
     tx: &mut SqliteConnection,
     now: Timestamp,
     ttl: chrono::Duration,
 ) -> Stored<Option<Lease>> {
-    let found = sqlx::query(
-        "select key, wanted, fence, attempt, confirm, lease_until from work \
-         where wanted > done and not_before <= $1 and (lease_until is null or lease_until <= $1) \
-         order by not_before limit 1",
+    let row = sqlx::query(
+        "select key, due, confirm, lease_until, lease_confirm, attempt from work \
+         where coalesce(lease_until, due) <= $1 order by coalesce(lease_until, due), fence limit 1",
     )
     .bind(micros(now))
     .fetch_optional(&mut *tx)
     .await?;
-    let Some(row) = found else {
+    let Some(ready) = row.as_ref().map(Ready::read).transpose()? else {
         return Ok(None);
     };
-    let lease = leased(&row)?;
-    sqlx::query("update work set fence = $1, lease_until = $2, confirm = 0 where key = $3")
-        .bind(lease.fence)
-        .bind(micros(now + ttl))
-        .bind(key_text(&lease.key)?)
-        .execute(&mut *tx)
-        .await?;
+    // A takeover may find a pass wanted for later besides: that one is kept, not served too early.
+    let later_due = ready.due.filter(|due| *due > now);
+    let waited = ready.due.filter(|due| *due <= now).map(|_| ready.confirm);
+    let kept_confirm = later_due.map_or(Confirm::IfNeeded, |_| ready.confirm);
+    let lease = Lease {
+        fence: next_fence(tx).await?,
+        attempt: ready
+            .attempt
+            .saturating_add(u32::from(ready.abandoned.is_some())),
+        confirm: waited.max(ready.abandoned).unwrap_or(Confirm::IfNeeded),
+        key: ready.key,
+    };
+    sqlx::query(
+        "update work set due = $2, confirm = $3, lease_until = $4, lease_confirm = $5, \
+         fence = $6, attempt = $7 where key = $1",
+    )
+    .bind(lease.key.to_string())
+    .bind(later_due.map(micros))
+    .bind(confirm_number(kept_confirm))
+    .bind(micros(later(now, ttl)))
+    .bind(confirm_number(lease.confirm))
+    .bind(lease.fence)
+    .bind(lease.attempt)
+    .execute(tx)
+    .await?;
     Ok(Some(lease))
 }
 
-fn leased(row: &SqliteRow) -> Stored<Lease> {
-    let fence: i64 = row.try_get("fence")?;
-    let attempt: i64 = row.try_get("attempt")?;
-    let confirm: i64 = row.try_get("confirm")?;
-    // An earlier holder that ran out of time may have stopped anywhere: its confirmation is lost.
-    let ran_out = row.try_get::<Option<i64>, _>("lease_until")?.is_some();
-    Ok(Lease {
-        key: key(row.try_get("key")?)?,
-        fence: fence + 1,
-        wanted: row.try_get("wanted")?,
-        attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
-        confirm: if confirm > 0 || ran_out {
-            Confirm::Always
-        } else {
-            Confirm::IfNeeded
-        },
-    })
+async fn next_fence(tx: &mut SqliteConnection) -> Stored<i64> {
+    let row = sqlx::query("update fences set last = last + 1 where id = 1 returning last")
+        .fetch_one(tx)
+        .await?;
+    Ok(row.try_get("last")?)
 }
 
-/// Gives a lease back.
+/// Gives a lease back: the key waits for whatever is still wanted of it, or is forgotten.
 pub async fn finish(
     tx: &mut SqliteConnection,
     lease: &Lease,
     finish: Finish,
     now: Timestamp,
 ) -> Stored<()> {
-    let key = key_text(&lease.key)?;
-    let finished = match finish {
-        Finish::Done { again } => {
-            let done = sqlx::query(
-                "update work set done = $1, lease_until = null, attempt = 0 \
-                 where key = $2 and fence = $3",
-            )
-            .bind(lease.wanted)
-            .bind(&key)
-            .bind(lease.fence)
-            .execute(&mut *tx)
-            .await?;
-            if let (1.., Some((after, confirm))) = (done.rows_affected(), again) {
-                wake(tx, &lease.key, confirm, now + after).await?;
-            }
-            done
-        }
-        // The wakes it started from are not done; one that came meanwhile is due when it said.
-        Finish::Retry { after } => {
-            sqlx::query(
-                "update work set lease_until = null, attempt = attempt + 1, \
-                 confirm = max(confirm, $1), \
-                 not_before = case when wanted > $2 then min(not_before, $3) else $3 end \
-                 where key = $4 and fence = $5",
-            )
-            .bind(confirm_number(lease.confirm))
-            .bind(lease.wanted)
-            .bind(micros(now + after))
-            .bind(&key)
-            .bind(lease.fence)
-            .execute(&mut *tx)
-            .await?
-        }
+    check_current(tx, lease).await?;
+    let (next, attempt) = match finish {
+        Finish::Done { again } => (again, 0),
+        // What it wanted is wanted still, and looked at no less closely.
+        Finish::Retry { after } => (
+            Some((after, lease.confirm)),
+            lease.attempt.saturating_add(1),
+        ),
     };
-    if finished.rows_affected() == 0 {
-        return Err(StoreError::Overtaken(lease.key.clone()));
+    if let Some((after, confirm)) = next {
+        wake(tx, &lease.key, confirm, later(now, after)).await?;
     }
-    // A key that wants nothing is forgotten but for its fence, which must only rise.
+    sqlx::query("delete from work where key = $1 and due is null")
+        .bind(lease.key.to_string())
+        .execute(&mut *tx)
+        .await?;
+    sqlx::query(
+        "update work set lease_until = null, lease_confirm = 0, attempt = $2 where key = $1",
+    )
+    .bind(lease.key.to_string())
+    .bind(attempt)
+    .execute(tx)
+    .await?;
     Ok(())
 }
 
-/// Refuses a lease that was overtaken or has run out.
-pub async fn check_fence(tx: &mut SqliteConnection, lease: &Lease, now: Timestamp) -> Stored<()> {
-    let current =
+/// Refuses a lease that another has overtaken.
+pub async fn check_current(tx: &mut SqliteConnection, lease: &Lease) -> Stored<()> {
+    let current = sqlx::query("select 1 from work where key = $1 and fence = $2")
+        .bind(lease.key.to_string())
+        .bind(lease.fence)
+        .fetch_optional(tx)
+        .await?;
+    held(current.is_some(), lease)
+}
+
+/// Refuses a lease that another has overtaken, or could overtake from now on.
+pub async fn check_running(tx: &mut SqliteConnection, lease: &Lease, now: Timestamp) -> Stored<()> {
+    let running =
         sqlx::query("select 1 from work where key = $1 and fence = $2 and lease_until > $3")
-            .bind(key_text(&lease.key)?)
+            .bind(lease.key.to_string())
             .bind(lease.fence)
             .bind(micros(now))
             .fetch_optional(tx)
             .await?;
-    match current {
-        Some(_) => Ok(()),
-        None => Err(StoreError::Overtaken(lease.key.clone())),
+    held(running.is_some(), lease)
+}
+
+fn held(held: bool, lease: &Lease) -> Stored<()> {
+    if held {
+        Ok(())
+    } else {
+        Err(StoreError::Overtaken(lease.key.clone()))
     }
 }
 
-/// When the next key may be worked on.
-pub async fn next_due(pool: &SqlitePool) -> Stored<Option<Timestamp>> {
+/// When the next key may be taken.
+pub async fn next_due(db: &mut SqliteConnection) -> Stored<Option<Timestamp>> {
     let row = sqlx::query(
-        "select min(max(not_before, coalesce(lease_until, 0))) from work where wanted > done",
+        "select coalesce(lease_until, due) as ready from work \
+         order by coalesce(lease_until, due) limit 1",
     )
-    .fetch_one(pool)
+    .fetch_optional(db)
     .await?;
-    row.try_get::<Option<i64>, _>(0)?.map(time).transpose()
+    row.map(|row| time(row.try_get("ready")?)).transpose()
 }
