@@ -2,7 +2,7 @@
 //! of them rejects it.
 
 use super::Case;
-use super::verification::{Verification, ask, move_of};
+use super::verification::{Verification, ask, move_of, spoke_again};
 use crate::domain::evidence::{Finding, InconclusiveReason, Outcome, Severity, Statement};
 use crate::domain::model::VerifierName;
 use crate::domain::policy::Verifier;
@@ -31,12 +31,14 @@ pub fn judge(case: &Case<'_>, by: &[VerifierName]) -> GateResult {
         .collect();
     let mut inconclusive = None;
     let mut certified = None;
-    let mut heard = Vec::new();
+    let conclusive =
+        |statement: &Statement| !matches!(conclusion(statement), Conclusion::Inconclusive(_));
     for verification in case.verifications.iter().rev() {
         let Some((verifier, statement)) = verification.counting() else {
             continue;
         };
-        if !by.contains(&verifier.name) || heard.contains(&&verifier.name) {
+        let replaced = spoke_again(&case.verifications, verification, conclusive);
+        if !by.contains(&verifier.name) || replaced {
             continue;
         }
         match conclusion(statement) {
@@ -47,7 +49,6 @@ pub fn judge(case: &Case<'_>, by: &[VerifierName]) -> GateResult {
                     .details(details);
             }
             Conclusion::Approved => {
-                heard.push(&verifier.name);
                 certified.get_or_insert((verification, verifier));
             }
             Conclusion::Inconclusive(why) => {

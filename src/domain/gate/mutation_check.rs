@@ -10,8 +10,8 @@
 
 use super::Case;
 use super::hunks::{self, Hunk};
-use super::verification::{Verification, ask, move_of};
-use crate::domain::evidence::{Mutant, MutantStatus, Mutation, Outcome};
+use super::verification::{Verification, ask, move_of, spoke_again};
+use crate::domain::evidence::{Mutant, MutantStatus, Mutation, Outcome, Statement};
 use crate::domain::facts::Comparison;
 use crate::domain::policy::{MutationCheck, MutationDemand, Timeouts};
 use crate::domain::verdict::{Basis, GateResult, Move, Proof};
@@ -56,14 +56,14 @@ struct Evidence<'c, 'a> {
     mutation: &'a Mutation,
 }
 
-/// The newest report with mutants of every verifier that may give them.
+/// The newest report with mutants of every verifier that may give them; several where nobody can say
+/// which is the newest, so that a survivor in any of them stands.
 fn proofs<'c, 'a>(
     case: &'c Case<'a>,
     gate: &MutationCheck,
     comparison: &Comparison,
     disclosures: &mut Vec<GateResult>,
 ) -> Vec<Evidence<'c, 'a>> {
-    let mut seen = Vec::new();
     let mut proofs = Vec::new();
     for verification in case.verifications.iter().rev() {
         let Some((verifier, statement)) = verification.counting() else {
@@ -73,10 +73,10 @@ fn proofs<'c, 'a>(
         let Some(mutation) = &statement.mutation else {
             continue;
         };
-        if seen.contains(&&verifier.name) {
+        let mutants = |statement: &Statement| statement.mutation.is_some();
+        if spoke_again(&case.verifications, verification, mutants) {
             continue;
         }
-        seen.push(&verifier.name);
         let allowed = gate.by.is_empty() || gate.by.contains(&verifier.name);
         let sound = if !allowed {
             Err("the policy does not take mutation evidence from it".to_owned())

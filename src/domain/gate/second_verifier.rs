@@ -14,7 +14,7 @@ use chrono::Duration;
 use super::Case;
 use super::certification::{self, Conclusion, conclusion};
 use super::principals::{AuthorSide, Maker, demand, described, difference};
-use super::verification::{Verification, ask, move_of};
+use super::verification::{Verification, ask, move_of, spoke_again};
 use crate::domain::evidence::{Statement, TestRun};
 use crate::domain::policy::{Independence, SecondVerifier, Verifier};
 use crate::domain::verdict::{GateResult, Move, Proof};
@@ -58,6 +58,8 @@ pub fn judge(case: &Case<'_>, gate: &SecondVerifier) -> GateResult {
                     verifier,
                     statement,
                 ) {
+                    // Two that nobody can order are still one verifier's.
+                    Ok(_) if approvals.iter().any(|(one, _)| one.who() == name) => {}
                     Ok(how) => approvals.push((verification, how)),
                     Err(why) => {
                         let reason = format!("Its approval does not count: {why}.");
@@ -88,13 +90,9 @@ pub fn judge(case: &Case<'_>, gate: &SecondVerifier) -> GateResult {
 /// The gate while a verifier's last word on this head cannot be read.
 fn unread(case: &Case<'_>) -> Option<GateResult> {
     let all = &case.verifications;
-    let mut unread = all.iter().enumerate().filter_map(|(index, verification)| {
+    let mut unread = all.iter().filter_map(|verification| {
         let verifier = verification.unreadable(&case.pull.head)?;
-        let reported_again = all[index + 1..].iter().any(|later| {
-            let counting = later.counting();
-            counting.is_some_and(|(again, _)| again.name == verifier.name)
-        });
-        (!reported_again).then_some(verifier)
+        (!spoke_again(all, verification, |_| true)).then_some(verifier)
     });
     let name = unread.next_back()?.name.to_string();
     let head = case.pull.head.short();
@@ -180,37 +178,23 @@ impl Demand {
 /// The newest conclusive report of each verifier (the newest one where none is), and every report
 /// that does not count, oldest first.
 fn latest_conclusive<'c, 'a>(case: &'c Case<'a>) -> Vec<&'c Verification<'a>> {
-    let conclusive = |verification: &Verification<'_>| {
-        let counting = verification.counting();
-        counting.is_some_and(|(_, s)| !matches!(conclusion(s), Conclusion::Inconclusive(_)))
-    };
     let all = &case.verifications;
-    let replaced = |index: usize| {
-        let Some((verifier, _)) = all[index].counting() else {
+    let conclusive =
+        |statement: &Statement| !matches!(conclusion(statement), Conclusion::Inconclusive(_));
+    let replaced = |one: &Verification<'_>| {
+        let Some((verifier, statement)) = one.counting() else {
             return false;
         };
-        let of_the_same = |other: &Verification<'_>| {
-            other
-                .counting()
-                .is_some_and(|(v, _)| v.name == verifier.name)
-        };
-        let later_conclusive = all[index + 1..]
-            .iter()
-            .any(|other| of_the_same(other) && conclusive(other));
-        let any_conclusive = all
-            .iter()
-            .any(|other| of_the_same(other) && conclusive(other));
-        let later_any = all[index + 1..].iter().any(of_the_same);
-        if conclusive(&all[index]) {
-            later_conclusive
-        } else {
-            any_conclusive || later_any
+        if conclusive(statement) {
+            return spoke_again(all, one, conclusive);
         }
+        let of_the_same = |other: &Verification<'_>| {
+            let counting = other.counting();
+            counting.is_some_and(|(v, s)| v.name == verifier.name && conclusive(s))
+        };
+        all.iter().any(of_the_same) || spoke_again(all, one, |_| true)
     };
-    (0..all.len())
-        .filter(|index| !replaced(*index))
-        .map(|index| &all[index])
-        .collect()
+    all.iter().filter(|one| !replaced(one)).collect()
 }
 
 /// Whether an approval is an independent verification; the sentence says how, or why not.

@@ -8,7 +8,7 @@
 use super::certification::{Conclusion, conclusion};
 use crate::domain::evidence::{Carrier, Content, Fault, Place, Report, Statement};
 use crate::domain::facts::{PullRequest, Snapshot};
-use crate::domain::model::HeadSha;
+use crate::domain::model::{HeadSha, VerifierName};
 use crate::domain::policy::{Policy, Verifier};
 use crate::domain::verdict::{Basis, GateResult, Move};
 
@@ -132,47 +132,70 @@ fn unreadable(faults: &[Fault]) -> String {
     format!("its document has {} faults{first}", faults.len())
 }
 
-/// Of two reports of one verifier and context, the earlier speaks no more. Reports come oldest first.
-/// GitHub's times count seconds: of two reports of one second in places of different kinds nobody knows
-/// which came first, and both speak.
+/// Of two reports of one verifier and context, the earlier speaks no more.
 ///
-/// A later report that was edited, dismissed or cannot be read may have said no: what its verifier said
-/// before, other than no, is void with it, so that nobody revives an approval by voiding a rejection.
+/// A report that was edited, dismissed or cannot be read may have said no: whatever its verifier did not
+/// surely say after it is void with it, unless it is itself a no, so that nobody revives an approval by
+/// voiding a rejection.
 fn supersede(judged: &mut [Verification<'_>]) {
-    let mut seen: Vec<(String, String, &Report)> = Vec::new();
-    let mut unclear: Vec<String> = Vec::new();
-    for verification in judged.iter_mut().rev() {
+    let lost: Vec<(VerifierName, &Report)> = judged
+        .iter()
+        .filter(|one| !matches!(one.report.content, Content::Valid(_)))
+        .filter_map(|one| Some((one.verifier?.name.clone(), one.report)))
+        .collect();
+    let spoken: Vec<(VerifierName, String, &Report)> = judged
+        .iter()
+        .filter_map(|one| {
+            let (verifier, statement) = one.counting()?;
+            Some((verifier.name.clone(), statement.context.clone(), one.report))
+        })
+        .collect();
+    for verification in judged.iter_mut() {
         let report = verification.report;
         let Some((verifier, statement)) = verification.counting() else {
-            let lost = !matches!(report.content, Content::Valid(_));
-            unclear.extend(
-                verification
-                    .verifier
-                    .filter(|_| lost)
-                    .map(|v| v.name.to_string()),
-            );
             continue;
         };
-        let (name, context) = (verifier.name.to_string(), statement.context.clone());
         let rejects = matches!(conclusion(statement), Conclusion::Rejected(_));
-        let of_this_run = |(n, c, other): &(String, String, &Report)| {
-            *n == name && *c == context && later(other, report)
-        };
-        if seen.iter().any(of_this_run) {
+        let again = spoken.iter().any(|(name, context, other)| {
+            *name == verifier.name && *context == statement.context && later(other, report)
+        });
+        let doubted = lost
+            .iter()
+            .any(|(name, other)| *name == verifier.name && !later(report, other));
+        if again {
             verification.says = Err("a later report of the same run replaces it".into());
-        } else if unclear.contains(&name) && !rejects {
-            let why = "a later report of the same verifier is void, and may have said otherwise";
+        } else if doubted && !rejects {
+            let why = "a report of the same verifier that may be later is void, and may have said otherwise";
             verification.says = Err(why.into());
-        } else {
-            seen.push((name, context, report));
         }
     }
 }
 
 /// Whether one report surely came after another.
-fn later(one: &Report, other: &Report) -> bool {
+///
+/// GitHub's times count seconds, and a carrier may lack one. Within one kind of place the higher id is
+/// the later; across kinds, within one second or without a time, nobody knows: then neither is later,
+/// nothing replaces anything, and what objects goes on objecting.
+pub fn later(one: &Report, other: &Report) -> bool {
     let same_kind = std::mem::discriminant(&one.place) == std::mem::discriminant(&other.place);
-    one.at > other.at || (same_kind && one.at == other.at && one.place > other.place)
+    if one.at == other.at {
+        return same_kind && one.place > other.place;
+    }
+    matches!((one.at, other.at), (Some(one), Some(other)) if one > other)
+}
+
+/// Whether the verifier of a report surely spoke again later, in a report that matters to the asker.
+pub fn spoke_again(
+    all: &[Verification<'_>],
+    of: &Verification<'_>,
+    matters: impl Fn(&Statement) -> bool,
+) -> bool {
+    let by = of.verifier.map(|verifier| &verifier.name);
+    all.iter().any(|other| {
+        other.counting().is_some_and(|(verifier, statement)| {
+            Some(&verifier.name) == by && later(other.report, of.report) && matters(statement)
+        })
+    })
 }
 
 /// The next step that asks a verifier of the policy for a report.

@@ -299,3 +299,61 @@ fn any_named_certifier_that_rejects_keeps_the_head_uncertified() {
     let snapshot = under(&policy, with_reports(better));
     assert_eq!(state(&snapshot, "certification"), "satisfied");
 }
+
+/// A rejection and an approval of one verifier that nobody can order, listed both ways round.
+fn undecided(rejection: &CheckRun, approval: &CheckRun) {
+    for backwards in [false, true] {
+        let mut runs = vec![rejection.clone(), approval.clone()];
+        if backwards {
+            runs.reverse();
+        }
+        let demand = alone("independence: vendor, tests_executed: true");
+        let snapshot = under(&demand, with_reports(runs));
+        assert_eq!(state(&snapshot, GATE), "failed", "{backwards}");
+    }
+}
+
+#[test]
+fn a_rejection_without_a_time_is_not_replaced_by_an_approval_with_one() {
+    let mut rejection = report(20, CODEX, &approval_with("result", json!("rejected")));
+    rejection.completed_at = None;
+    undecided(&rejection, &report(21, CODEX, &approval("exec-2")));
+}
+
+#[test]
+fn an_approval_without_a_time_replaces_no_rejection() {
+    let rejection = report(20, CODEX, &approval_with("result", json!("rejected")));
+    let mut approval = report(21, CODEX, &approval("exec-2"));
+    approval.completed_at = None;
+    undecided(&rejection, &approval);
+}
+
+#[test]
+fn a_rejection_in_a_review_and_an_approval_in_a_check_of_the_same_second_block() {
+    let approved = report(20, CODEX, &approval("exec-2"));
+    let second = approved.completed_at;
+    let demand = alone("independence: vendor, tests_executed: true");
+    let mut snapshot = under(&demand, with_reports(vec![approved]));
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+    let mut bot = user(60, "codex-verify[bot]");
+    bot.kind = crate::domain::model::ActorKind::Bot;
+    for (id, before) in [(1, true), (9_000_000, false)] {
+        let mut rejected = review(id, bot.clone(), ReviewState::Commented);
+        rejected.body = fenced(&approval_with("result", json!("rejected")));
+        rejected.submitted_at = second;
+        let mut both = snapshot.clone();
+        items(&mut both.reviews).push(rejected);
+        assert_eq!(state(&both, GATE), "failed", "lower id: {before}");
+    }
+    items(&mut snapshot.reviews).clear();
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+}
+
+#[test]
+fn two_reports_that_nobody_can_order_are_one_verifiers() {
+    let mut undated = report(20, CODEX, &approval("exec-1"));
+    undated.completed_at = None;
+    let runs = vec![undated, report(21, CODEX, &approval("exec-2"))];
+    let snapshot = under(&alone("count: 2, independence: vendor"), with_reports(runs));
+    assert_eq!(state(&snapshot, GATE), "waiting");
+}
