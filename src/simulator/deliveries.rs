@@ -1,33 +1,56 @@
-//! Sending deliveries: signed over the raw bytes, once, with ten seconds to answer. What fails is
-//! recorded and never sent again by itself; a redelivery bears the same GUID.
+//! Sending deliveries: signed over the raw bytes, once, with ten seconds to answer.
+//!
+//! GitHub sends nothing again by itself. A delivery that fails is listed as failed
+//! (`GET /app/hook/deliveries`) and stays so, until somebody asks for a redelivery, which bears the same
+//! GUID. Nothing is sent over 25 MB, and such a delivery is not even listed.
+//!
+//! **How to use it.** Acts fill the world's outbox; nothing leaves it by itself. A story calls
+//! [`Simulator::deliver_all`] where it wants the news to arrive, [`Simulator::deliver_where`] to choose,
+//! [`Simulator::lose_pending`] to lose them. The demo starts a [`Pump`] instead. The fault plan is asked
+//! about each delivery once.
+//!
+//! **Known race.** What the receiver does with a delivery after its answer goes on beside the next one,
+//! as in the real world: `deliver_all` returns when the outbox is empty *then*.
 
-use std::sync::PoisonError;
+use std::collections::BTreeSet;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::Request;
+use bytes::Bytes;
 use hmac::{Hmac, Mac};
+use http::Request;
+use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::Sha256;
+use tokio::task::JoinHandle;
 
 use super::Simulator;
 use super::faults::Fate;
+use super::http::{Acquaintance, Face};
 use super::payload;
-use super::world::{Delivery, Done, Refusal};
+use super::world::{Delivery, Done, Refusal, Time, World};
 
 /// How long an answer is awaited.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often the pump looks for deliveries.
-const PUMP: Duration = Duration::from_millis(15);
+/// How often the pump looks into the outbox.
+const PUMP: Duration = Duration::from_millis(20);
+/// The largest payload that is sent.
+const LARGEST: usize = 25 * 1024 * 1024;
+/// How much of an answer is kept.
+const KEPT: usize = 64 * 1024;
+const HOOK: u64 = 1;
 
 /// Where deliveries go, and what became of each.
 #[derive(Debug, Default)]
 pub struct Post {
     webhook: Option<String>,
     sent: Vec<Sent>,
+    /// Kept back until deliveries are next sent.
+    late: Vec<Delivery>,
+    /// The ids of those that somebody asked for again.
+    again: BTreeSet<u64>,
 }
 
 /// One attempt to deliver.
@@ -35,165 +58,332 @@ pub struct Post {
 pub struct Sent {
     /// What.
     pub delivery: Delivery,
+    /// When, by the world's clock.
+    pub at: Time,
     /// The answer's status; 0 when there was none.
     pub status: u16,
+    /// How it went, in GitHub's words: `OK`, `timed out`, ...
+    pub outcome: String,
+    /// The start of the answer's body.
+    pub answer: String,
     /// Whether it was a redelivery.
     pub again: bool,
 }
 
-impl Simulator {
-    fn post(&self) -> std::sync::MutexGuard<'_, Post> {
-        self.face
-            .post
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
+/// A delivery as it goes over the wire.
+#[derive(Debug, Clone)]
+pub struct Signed {
+    /// Its headers, names in lower case.
+    pub headers: Vec<(&'static str, String)>,
+    /// Its body; the signature holds for these very bytes.
+    pub body: Bytes,
+}
 
+/// Sends deliveries as they come, until it is dropped.
+#[derive(Debug)]
+#[must_use = "the pump stops when it is dropped"]
+pub struct Pump(JoinHandle<()>);
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Face {
+    pub(in crate::simulator) fn post(&self) -> MutexGuard<'_, Post> {
+        self.post.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Simulator {
     /// From now on deliveries go to this address.
     pub fn set_webhook(&self, url: impl Into<String>) {
-        self.post().webhook = Some(url.into());
+        self.face.post().webhook = Some(url.into());
     }
 
-    /// Sends everything that waits, as the fault plan lets it; tells how many were sent.
+    /// Sends everything that waits, oldest first unless the fault plan says otherwise, until nothing
+    /// does; how many requests were made. Without an address nothing is sent and everything waits on.
     pub async fn deliver_all(&self) -> usize {
-        let mut sent = 0;
-        let mut late = Vec::new();
+        let mut sent = self.deliver_late().await;
+        if !self.has_webhook() {
+            return sent;
+        }
         loop {
             let waiting = self.lock().take_deliveries();
             if waiting.is_empty() {
-                break;
+                return sent;
             }
-            for delivery in waiting {
-                let fate = self.face.faults().of_delivery(&delivery.event);
-                match fate {
-                    Fate::Sent => sent += self.send(&delivery, false).await,
-                    Fate::Doubled => {
-                        sent += self.send(&delivery, false).await;
-                        sent += self.send(&delivery, false).await;
-                    }
-                    Fate::Lost => self.note(&delivery, 0, false),
-                    Fate::Late => late.push(delivery),
-                }
-            }
+            sent += self.carry(waiting).await;
         }
-        // Late ones come in the opposite order: the last shall be first.
-        for delivery in late.iter().rev() {
-            sent += self.send(delivery, false).await;
+    }
+
+    /// Sends those that wait and are wanted, oldest first; the others wait on.
+    pub async fn deliver_where(&self, wanted: impl Fn(&Delivery) -> bool) -> usize {
+        if !self.has_webhook() {
+            return 0;
+        }
+        let now = {
+            let mut world = self.lock();
+            let waiting = world.take_deliveries();
+            let (now, later): (Vec<_>, Vec<_>) =
+                waiting.into_iter().partition(|delivery| wanted(delivery));
+            world.outbox.extend(later);
+            now
+        };
+        self.carry(now).await
+    }
+
+    fn has_webhook(&self) -> bool {
+        self.face.post().webhook.is_some()
+    }
+
+    /// Sends those that the fault plan kept back; [`Simulator::deliver_all`] begins with them.
+    pub async fn deliver_late(&self) -> usize {
+        if !self.has_webhook() {
+            return 0;
+        }
+        let late = std::mem::take(&mut self.face.post().late);
+        let mut sent = 0;
+        for delivery in &late {
+            sent += self.send(delivery).await;
         }
         sent
     }
 
-    /// Loses everything that waits: recorded as failed.
+    /// Loses everything that waits: listed as failed, never sent again by itself. How many.
     pub fn lose_pending(&self) -> usize {
-        let waiting = self.lock().take_deliveries();
-        for delivery in &waiting {
-            self.note(delivery, 0, false);
+        let mut lost = std::mem::take(&mut self.face.post().late);
+        lost.extend(self.lock().take_deliveries());
+        for delivery in &lost {
+            self.lose(delivery);
         }
-        waiting.len()
+        lost.len()
     }
 
     /// Every attempt so far, oldest first.
     pub fn sent(&self) -> Vec<Sent> {
-        self.post().sent.clone()
+        self.face.post().sent.clone()
     }
 
-    /// Sends a recorded delivery again, as GitHub does when it is asked to.
+    /// Asks for a recorded delivery again, as a person or the API does: it waits under its old GUID and
+    /// a new id.
     ///
     /// # Errors
-    /// 404 for one that was never tried.
-    pub async fn redeliver(&self, id: u64) -> Done<()> {
-        let known = self
-            .post()
-            .sent
-            .iter()
-            .find(|sent| sent.delivery.id == id)
-            .cloned();
-        let mut delivery = known.ok_or_else(Refusal::not_found)?.delivery;
-        delivery.id = self.lock().next_id("delivery");
-        self.send(&delivery, true).await;
-        Ok(())
+    /// 404 for an id that was never tried.
+    pub fn redeliver(&self, id: u64) -> Done<()> {
+        let mut world = self.lock();
+        self.face.post().queue_again(&mut world, id)
     }
 
-    /// Sends deliveries as they come, until the returned task is dropped or aborted.
-    pub fn pump(&self) -> tokio::task::JoinHandle<()> {
-        let github = self.clone();
-        tokio::spawn(async move {
-            loop {
+    /// Sends deliveries as they come, in the background.
+    pub fn pump(&self) -> Pump {
+        let github = Acquaintance::of(self);
+        Pump(tokio::spawn(async move {
+            // Acts are plain calls that wake nobody, so that the pump looks from time to time.
+            while let Some(github) = github.meet() {
                 github.deliver_all().await;
+                drop(github);
                 tokio::time::sleep(PUMP).await;
             }
+        }))
+    }
+
+    /// A delivery as it goes over the wire, for whoever hands it over without a network.
+    pub fn signed(&self, delivery: &Delivery) -> Signed {
+        let body = Bytes::from(delivery.payload.to_string());
+        let mut headers = vec![
+            ("content-type", "application/json".to_owned()),
+            ("user-agent", "GitHub-Hookshot/5f1c2d3".to_owned()),
+            ("accept", "*/*".to_owned()),
+            ("x-github-event", delivery.event.clone()),
+            ("x-github-delivery", delivery.guid.clone()),
+            ("x-github-hook-id", HOOK.to_string()),
+            (
+                "x-github-hook-installation-target-id",
+                self.app().app_id.to_string(),
+            ),
+            (
+                "x-github-hook-installation-target-type",
+                "integration".to_owned(),
+            ),
+        ];
+        let secret = self.app().webhook_secret.as_bytes();
+        // HMAC takes keys of any length: this cannot fail.
+        if let Ok(mut code) = Hmac::<Sha256>::new_from_slice(secret) {
+            code.update(&body);
+            let signature = hex::encode(code.finalize().into_bytes());
+            headers.push(("x-hub-signature-256", format!("sha256={signature}")));
+        }
+        Signed { headers, body }
+    }
+
+    /// Sends a batch as the fault plan lets it.
+    async fn carry(&self, batch: Vec<Delivery>) -> usize {
+        let mut sent = 0;
+        for (mut delivery, fate) in self.arranged(batch) {
+            match fate {
+                Fate::Sent | Fate::Overtaken => sent += self.send(&delivery).await,
+                Fate::Doubled => {
+                    sent += self.send(&delivery).await;
+                    delivery.id = self.lock().next_id("delivery");
+                    sent += self.send(&delivery).await;
+                }
+                Fate::Lost => self.lose(&delivery),
+                Fate::Late => self.face.post().late.push(delivery),
+            }
+        }
+        sent
+    }
+
+    /// Each delivery with its fate; those that are overtaken stand behind some that came after them.
+    fn arranged(&self, batch: Vec<Delivery>) -> Vec<(Delivery, Fate)> {
+        self.face.faults(|plan| {
+            let size = batch.len();
+            let mut placed: Vec<(usize, Delivery, Fate)> = Vec::with_capacity(size);
+            for (place, delivery) in batch.into_iter().enumerate() {
+                let fate = plan.of_delivery(&delivery.event);
+                let behind = match fate {
+                    Fate::Overtaken => {
+                        let after = size - place;
+                        place + 1 + plan.choose("overtaken", delivery.id, after)
+                    }
+                    _ => place,
+                };
+                placed.push((behind, delivery, fate));
+            }
+            // Of two in one place the one that was overtaken goes second.
+            placed.sort_by_key(|(place, _, fate)| (*place, *fate == Fate::Overtaken));
+            let fated = |(_, delivery, fate)| (delivery, fate);
+            placed.into_iter().map(fated).collect()
         })
     }
 
-    /// The request for a delivery, signed.
-    pub fn request(&self, delivery: &Delivery, url: &str) -> Option<Request<Body>> {
-        let body = delivery.payload.to_string();
-        let secret = self.app().webhook_secret.as_bytes();
-        let mut code = Hmac::<Sha256>::new_from_slice(secret).ok()?;
-        code.update(body.as_bytes());
-        let signature = hex::encode(code.finalize().into_bytes());
-        Request::post(url)
-            .header("content-type", "application/json")
-            .header("user-agent", "GitHub-Hookshot/5f1c2d3")
-            .header("x-github-event", &delivery.event)
-            .header("x-github-delivery", &delivery.guid)
-            .header("x-github-hook-id", "401234567")
-            .header(
-                "x-github-hook-installation-target-id",
-                self.app().app_id.to_string(),
-            )
-            .header("x-github-hook-installation-target-type", "integration")
-            .header("x-hub-signature-256", format!("sha256={signature}"))
-            .body(Body::from(body))
-            .ok()
-    }
-
-    async fn send(&self, delivery: &Delivery, again: bool) -> usize {
-        let Some(url) = self.post().webhook.clone() else {
-            self.note(delivery, 0, again);
+    async fn send(&self, delivery: &Delivery) -> usize {
+        let Some(url) = self.face.post().webhook.clone() else {
+            self.note(delivery, 0, "failed to connect to host", String::new());
             return 0;
         };
-        let client: Client<HttpConnector, Body> =
-            Client::builder(TokioExecutor::new()).build_http();
-        let answered = match self.request(delivery, &url) {
-            None => None,
-            Some(request) => match tokio::time::timeout(PATIENCE, client.request(request)).await {
-                Ok(Ok(response)) => Some(response.status().as_u16()),
-                Ok(Err(_)) | Err(_) => None,
-            },
-        };
-        self.note(delivery, answered.unwrap_or(0), again);
+        let signed = self.signed(delivery);
+        if signed.body.len() > LARGEST {
+            return 0;
+        }
+        match tokio::time::timeout(PATIENCE, exchange(&url, signed)).await {
+            Ok(Some((status, answer))) if (200..300).contains(&status) => {
+                self.note(delivery, status, "OK", answer);
+            }
+            Ok(Some((status, answer))) => {
+                let outcome = format!("Invalid HTTP Response: {status}");
+                self.note(delivery, status, &outcome, answer);
+            }
+            Ok(None) => self.note(delivery, 0, "failed to connect to host", String::new()),
+            Err(_) => self.note(delivery, 0, "timed out", String::new()),
+        }
         1
     }
 
-    fn note(&self, delivery: &Delivery, status: u16, again: bool) {
-        self.post().sent.push(Sent {
+    fn lose(&self, delivery: &Delivery) {
+        self.note(delivery, 0, "timed out", String::new());
+    }
+
+    fn note(&self, delivery: &Delivery, status: u16, outcome: &str, answer: String) {
+        let at = self.lock().now();
+        let mut post = self.face.post();
+        let again = post.again.contains(&delivery.id);
+        post.sent.push(Sent {
             delivery: delivery.clone(),
+            at,
             status,
+            outcome: outcome.to_owned(),
+            answer,
             again,
         });
     }
+}
 
-    /// What `GET /app/hook/deliveries` lists, newest first.
-    pub(super) fn listed_deliveries(&self) -> Vec<Value> {
-        let sent = self.sent();
-        sent.iter()
-            .rev()
-            .map(|sent| {
-                json!({
-                    "id": sent.delivery.id,
-                    "guid": sent.delivery.guid,
-                    "delivered_at": payload::time(sent.delivery.at),
-                    "redelivery": sent.again,
-                    "duration": 0.1,
-                    "status": if (200..300).contains(&sent.status) { "OK" } else { "failed" },
-                    "status_code": sent.status,
-                    "event": sent.delivery.event,
-                    "action": sent.delivery.action,
-                    "installation_id": sent.delivery.installation,
-                    "repository_id": sent.delivery.repo,
-                })
-            })
-            .collect()
+/// One request over a connection of its own: GitHub's deliveries come from many hosts.
+async fn exchange(url: &str, signed: Signed) -> Option<(u16, String)> {
+    let mut request = Request::post(url);
+    for (name, value) in signed.headers {
+        request = request.header(name, value);
+    }
+    let request = request.body(Full::new(signed.body)).ok()?;
+    let client = Client::builder(TokioExecutor::new())
+        .pool_max_idle_per_host(0)
+        .build_http();
+    let response = client.request(request).await.ok()?;
+    let status = response.status().as_u16();
+    let answer = Limited::new(response.into_body(), KEPT).collect().await;
+    let answer = answer.map(|answer| answer.to_bytes()).unwrap_or_default();
+    Some((status, String::from_utf8_lossy(&answer).into_owned()))
+}
+
+impl Post {
+    /// Where deliveries go.
+    pub(super) fn webhook(&self) -> Option<&str> {
+        self.webhook.as_deref()
+    }
+
+    /// Queues a recorded delivery once more.
+    pub(super) fn queue_again(&mut self, world: &mut World, id: u64) -> Done<()> {
+        let known = self.sent.iter().find(|sent| sent.delivery.id == id);
+        let mut delivery = known.ok_or_else(Refusal::not_found)?.delivery.clone();
+        delivery.id = world.next_id("delivery");
+        self.again.insert(delivery.id);
+        world.outbox.push_back(delivery);
+        Ok(())
+    }
+
+    /// A page of what was tried, newest first, from below a cursor; and the cursor of the next page.
+    pub(super) fn page(
+        &self,
+        world: &World,
+        below: Option<usize>,
+        size: usize,
+    ) -> (Vec<Value>, Option<usize>) {
+        let end = below.unwrap_or(self.sent.len()).min(self.sent.len());
+        let start = end.saturating_sub(size);
+        let shown = self.sent.get(start..end).unwrap_or_default();
+        let listed = shown.iter().rev().map(|sent| sent.listed(world));
+        (listed.collect(), (start > 0).then_some(start))
+    }
+
+    /// One attempt with everything about it.
+    pub(super) fn whole(&self, world: &World, id: u64) -> Option<Value> {
+        let sent = self.sent.iter().find(|sent| sent.delivery.id == id)?;
+        let mut value = sent.listed(world);
+        let headers = [
+            ("X-GitHub-Event", &sent.delivery.event),
+            ("X-GitHub-Delivery", &sent.delivery.guid),
+        ];
+        let headers: Map<String, Value> = headers
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), json!(value)))
+            .collect();
+        value["url"] = json!(self.webhook);
+        value["request"] = json!({ "headers": headers, "payload": sent.delivery.payload });
+        value["response"] = json!({ "headers": {}, "payload": sent.answer });
+        Some(value)
+    }
+}
+
+impl Sent {
+    fn listed(&self, world: &World) -> Value {
+        let delivery = &self.delivery;
+        json!({
+            "id": delivery.id,
+            "guid": delivery.guid,
+            "delivered_at": payload::time(self.at),
+            "redelivery": self.again,
+            "duration": 0.1,
+            "status": self.outcome,
+            "status_code": self.status,
+            "event": delivery.event,
+            "action": delivery.action,
+            "installation_id": delivery.installation,
+            "repository_id": delivery.repo,
+            "throttled_at": null,
+            "url": format!("{}/app/hook/deliveries/{}", world.origin, delivery.id),
+        })
     }
 }

@@ -4,7 +4,9 @@
 //! by the same lines would never show.
 //!
 //! Three layers: [`world`] is the state and the acts that change it; [`payload`] prints it as GitHub
-//! does; [`actors`] are the people and Apps of a story. A story reads like this:
+//! does; [`actors`] are the people and Apps of a story. Before them stands the face that a client
+//! sees: [`http`] with the credentials of [`auth`], [`deliveries`] going out, and what goes wrong with
+//! either by a plan of [`faults`]. A story reads like this:
 //!
 //! ```ignore
 //! let github = Simulator::new(Options { clock, seed: 1 })?;
@@ -18,9 +20,16 @@
 //! github.actions().pass(&shop, &pull.head()?, "unit")?;
 //! alice.merge(&pull, MergeMethod::Merge)?;                 // past the gate
 //! let deliveries = github.lock().take_deliveries();        // what GitHub would send for all that
+//!
+//! let api_url = github.serve().await?;                     // or all of it over HTTP
+//! github.set_webhook("http://127.0.0.1:8137/webhook");
+//! github.set_faults(FaultPlan::none().with("PUT", "/merge", 1, Fault::DoneThen502));
+//! github.deliver_all().await;
+//! assert_eq!(github.calls_to("PUT", "/merge").len(), 1);
 //! ```
 
 pub mod actors;
+pub mod auth;
 pub mod deliveries;
 pub mod faults;
 pub mod git;

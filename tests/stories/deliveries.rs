@@ -83,7 +83,8 @@ async fn a_delivery_that_comes_twice_does_nothing_the_second_time() {
         sent.iter().map(|sent| sent.delivery.id).collect()
     };
     for id in sent {
-        stage.github.redeliver(id).await.unwrap();
+        stage.github.redeliver(id).unwrap();
+        stage.github.deliver_all().await;
     }
     stage.settle().await;
     landed_once(&stage, &pull).await;

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::domain::model::{AppId, PullNumber, RepoId};
 use crate::github::auth::AppKey;
 use crate::github::{Client, ClientOptions, Patience};
+use crate::simulator::deliveries::Pump;
 use crate::simulator::{Actor, Options, Permission, PullHandle, RepoHandle, Simulator};
 use crate::store::Store;
 use crate::store::sqlite::Sqlite;
@@ -68,7 +69,7 @@ pub struct Stage {
     pub claude: Actor,
     stop: watch::Sender<bool>,
     server: JoinHandle<()>,
-    pump: JoinHandle<()>,
+    pump: Pump,
     _folder: TempDir,
 }
 
@@ -178,7 +179,7 @@ impl Stage {
 
     /// Ends both servers.
     pub async fn stop(self) {
-        self.pump.abort();
+        drop(self.pump);
         // The server may have ended by itself; then nobody listens.
         let _ = self.stop.send(true);
         let _ = self.server.await;

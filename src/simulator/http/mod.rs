@@ -1,277 +1,201 @@
-//! GitHub's face: HTTP on loopback over the world.
+//! GitHub's face: its REST API on loopback, over the world.
 //!
-//! A call is recorded, authenticated, perhaps hit by a fault, routed, and answered the way GitHub
-//! answers: errors as `{message, documentation_url, status}`, lists by page with a `Link` header,
-//! `ETag` and 304, rate-limit headers, `Date`.
+//! One call goes through the same steps whatever it asks for (see `pipeline`): it is written down, may
+//! meet a fault, is authenticated, counted against its limit, routed, let into the repository or not,
+//! handled, cut into pages, compared with the caller's `ETag`. The routes are data (`routes`): what a
+//! call needs stands beside its pattern. Handlers see the world under its lock, and are plain functions.
+//!
+//! **Properties.** The time in every header and expiry is the world's. Nothing outlives the simulator:
+//! dropping its last handle ends the server and cuts its connections. A call is handled whole before
+//! the next one is, so that a story's acts and a client's calls are always in *some* order.
+//!
+//! **What is left out.** TLS, HTTP/2, GraphQL beyond one query, users' tokens, the limit of 100 calls
+//! at once (no two calls are ever handled at once), `Last-Modified`.
 
-mod auth;
-mod reading;
+mod app;
+mod asked;
+mod checks;
+mod code;
+mod compare;
+mod conversation;
+mod graphql;
+mod issues;
+mod limits;
+mod pipeline;
+mod pulls;
 mod reply;
-mod writing;
+mod repos;
+mod routes;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{Request, Response, StatusCode, header};
-use axum::response::IntoResponse;
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 use super::Simulator;
-use super::faults::{Fault, FaultPlan};
-use super::world::Refusal;
+use super::auth::Tokens;
+use super::deliveries::Post;
+use super::faults::FaultPlan;
+use super::world::World;
+
+pub use limits::Limits;
+use limits::Quotas;
 use reply::Reply;
 
-/// The largest body that is read.
-const LARGEST: usize = 1024 * 1024;
-
 /// A call that was made.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     /// Its method.
     pub method: String,
-    /// Path and query.
+    /// Path and query, as they came.
     pub path: String,
+    /// The pattern of its route, like `/repos/{owner}/{repo}/pulls/{number}`; empty for unknown ones.
+    pub route: String,
     /// Its body; null without one.
     pub body: Value,
-    /// How it was answered; 0 when it never was.
+    /// How the caller saw it answered; 0 when it was not answered.
     pub status: u16,
 }
 
-/// What the face keeps besides the world.
+/// What the face keeps besides the world. Locked for moments only; whoever holds the world may lock it,
+/// never the other way round.
 #[derive(Debug, Default)]
 pub struct Face {
-    tokens: Mutex<auth::Tokens>,
-    calls: Mutex<Vec<Call>>,
-    faults: Mutex<FaultPlan>,
-    first_answers: Mutex<HashMap<String, Value>>,
-    used: Mutex<HashMap<String, u64>>,
+    desk: Mutex<Desk>,
     /// Where deliveries go, and what became of each.
-    pub(super) post: Mutex<super::deliveries::Post>,
+    pub(super) post: Mutex<Post>,
+    server: Mutex<Option<Server>>,
+}
+
+/// What lies on the face's desk.
+#[derive(Debug, Default)]
+struct Desk {
+    tokens: Tokens,
+    quotas: Quotas,
+    calls: Vec<Call>,
+    faults: FaultPlan,
+    first_answers: HashMap<String, Reply>,
+}
+
+#[derive(Debug)]
+struct Server {
+    url: String,
+    listening: JoinHandle<()>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
 }
 
 impl Face {
-    /// The fault plan, for changing and reading.
-    pub fn faults(&self) -> std::sync::MutexGuard<'_, FaultPlan> {
-        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every call so far.
-    pub fn calls(&self) -> std::sync::MutexGuard<'_, Vec<Call>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Looks at the fault plan, or carries it on.
+    pub(super) fn faults<T>(&self, with: impl FnOnce(&mut FaultPlan) -> T) -> T {
+        with(&mut self.desk().faults)
     }
 }
 
-/// A call as routes see it.
-pub(super) struct Asked<'a> {
-    /// The method.
-    pub method: &'a str,
-    /// The path's segments, decoded.
-    pub path: Vec<String>,
-    /// The query.
-    pub query: HashMap<String, String>,
-    /// The body.
-    pub body: Value,
-    /// Who asks.
-    pub who: auth::Who,
+/// A simulator that may be gone by the time it is needed: what background tasks hold.
+#[derive(Debug, Clone)]
+pub(super) struct Acquaintance {
+    world: Weak<Mutex<World>>,
+    face: Weak<Face>,
+    credentials: super::Credentials,
+}
+
+impl Acquaintance {
+    pub(super) fn of(github: &Simulator) -> Self {
+        Self {
+            world: Arc::downgrade(&github.world),
+            face: Arc::downgrade(&github.face),
+            credentials: github.credentials.clone(),
+        }
+    }
+
+    pub(super) fn meet(&self) -> Option<Simulator> {
+        Some(Simulator {
+            world: self.world.upgrade()?,
+            face: self.face.upgrade()?,
+            credentials: self.credentials.clone(),
+        })
+    }
 }
 
 impl Simulator {
-    /// Listens on loopback and answers as GitHub would; the API's address.
+    /// Listens on a free port of loopback; answers the API's address, which from now on stands in every
+    /// address GitHub prints. Served again, it is the same address. Ends when the last handle on this
+    /// simulator is dropped.
     ///
     /// # Errors
-    /// When no port is free.
+    /// When no port can be had.
     pub async fn serve(&self) -> std::io::Result<String> {
+        if let Some(server) = self.server().as_ref() {
+            return Ok(server.url.clone());
+        }
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}", listener.local_addr()?);
         self.lock().origin.clone_from(&url);
-        let routes = Router::new().fallback(answer).with_state(self.clone());
-        tokio::spawn(async move {
-            // Ends with the runtime: whoever made the simulator has no more use for it then.
-            let _ = axum::serve(listener, routes).await;
+        let listening = tokio::spawn(pipeline::listen(listener, Acquaintance::of(self)));
+        *self.server() = Some(Server {
+            url: url.clone(),
+            listening,
         });
         Ok(url)
     }
 
-    /// Every API call so far, oldest first.
-    pub fn calls(&self) -> Vec<Call> {
-        self.face.calls().clone()
+    fn server(&self) -> MutexGuard<'_, Option<Server>> {
+        self.face
+            .server
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The calls of a method to paths that end like this (queries aside).
+    /// Every API call so far, oldest first.
+    pub fn calls(&self) -> Vec<Call> {
+        self.face.desk().calls.clone()
+    }
+
+    /// The calls of a method (`*` for all) whose path, without its query, ends like this.
     pub fn calls_to(&self, method: &str, end: &str) -> Vec<Call> {
-        let matching = |call: &&Call| {
+        let wanted = |call: &&Call| {
             let path = call.path.split('?').next().unwrap_or_default();
-            call.method == method && path.ends_with(end)
+            (method == "*" || call.method == method) && path.ends_with(end)
         };
-        self.face.calls().iter().filter(matching).cloned().collect()
+        self.face
+            .desk()
+            .calls
+            .iter()
+            .filter(wanted)
+            .cloned()
+            .collect()
     }
 
     /// Forgets the calls so far.
     pub fn clear_calls(&self) {
-        self.face.calls().clear();
+        self.face.desk().calls.clear();
     }
 
     /// From now on things go wrong like this.
     pub fn set_faults(&self, plan: FaultPlan) {
-        *self.face.faults() = plan;
+        self.face.desk().faults = plan;
     }
 
-    /// What went wrong so far by the plan.
+    /// What went wrong so far by the plan, oldest first: for the message of a failing test.
     pub fn faults_fired(&self) -> Vec<String> {
-        self.face.faults().fired().to_vec()
-    }
-}
-
-async fn answer(State(github): State<Simulator>, request: Request<Body>) -> Response<Body> {
-    let (parts, body) = request.into_parts();
-    let Ok(bytes) = axum::body::to_bytes(body, LARGEST).await else {
-        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
-    };
-    let method = parts.method.as_str().to_owned();
-    let whole = parts
-        .uri
-        .path_and_query()
-        .map_or("/", |it| it.as_str())
-        .to_owned();
-    let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-    let index = {
-        let mut calls = github.face.calls();
-        calls.push(Call {
-            method: method.clone(),
-            path: whole.clone(),
-            body: body.clone(),
-            status: 0,
-        });
-        calls.len() - 1
-    };
-    let fault = github.face.faults().of_call(&method, parts.uri.path());
-    if fault == Some(Fault::Silence) {
-        return std::future::pending().await;
-    }
-    let reply = github.reply(&parts, &method, &whole, body, fault.as_ref());
-    if let Some(call) = github.face.calls().get_mut(index) {
-        call.status = reply.status;
-    }
-    reply.into_http(&parts.headers)
-}
-
-impl Simulator {
-    fn reply(
-        &self,
-        parts: &axum::http::request::Parts,
-        method: &str,
-        whole: &str,
-        body: Value,
-        fault: Option<&Fault>,
-    ) -> Reply {
-        match fault {
-            Some(Fault::Refuse(status, message)) => {
-                return Reply::refused(&Refusal::new(*status, *message));
-            }
-            Some(Fault::SecondaryLimit(after)) => {
-                return Reply::refused(&Refusal::new(
-                    403,
-                    "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
-                ))
-                .with("retry-after", after.to_string());
-            }
-            Some(Fault::PrimaryLimit) => {
-                let reset = self.lock().now().timestamp() + 60;
-                let refusal = Refusal::new(403, "API rate limit exceeded for installation.");
-                return Reply::refused(&refusal)
-                    .with("x-ratelimit-remaining", "0")
-                    .with("x-ratelimit-reset", reset.to_string());
-            }
-            _ => {}
-        }
-        let authorization = parts.headers.get(header::AUTHORIZATION);
-        let authorization = authorization.and_then(|value| value.to_str().ok());
-        let path: Vec<String> = parts
-            .uri
-            .path()
-            .split('/')
-            .filter(|part| !part.is_empty())
-            .map(|part| {
-                percent_encoding::percent_decode_str(part)
-                    .decode_utf8_lossy()
-                    .into_owned()
-            })
-            .collect();
-        let answered = self.who(authorization).and_then(|who| {
-            let asked = Asked {
-                method,
-                path,
-                query: query(parts.uri.query().unwrap_or_default()),
-                body,
-                who,
-            };
-            self.route(&asked)
-                .map(|reply| reply.paged(&asked, &self.lock().origin, whole))
-        });
-        let reply = answered.unwrap_or_else(|refusal| Reply::refused(&refusal));
-        self.bent(reply, whole, fault)
-            .with_limits(&self.count(authorization))
+        self.face.desk().faults.fired().to_vec()
     }
 
-    /// What a fault makes of an answer.
-    fn bent(&self, mut reply: Reply, whole: &str, fault: Option<&Fault>) -> Reply {
-        let mut first = self
-            .face
-            .first_answers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let earlier = first
-            .entry(whole.to_owned())
-            .or_insert_with(|| reply.body.clone());
-        match fault {
-            Some(Fault::DoneThen502) => Reply::refused(&Refusal::new(502, "Server Error")),
-            Some(Fault::Stale) if reply.status == 200 => {
-                reply.body = earlier.clone();
-                reply
-            }
-            Some(Fault::EmptyList) => reply.shortened(0, true),
-            Some(Fault::TruncatedList) => {
-                let half = reply.length().unwrap_or(0) / 2;
-                reply.shortened(half, false)
-            }
-            Some(Fault::Nulls) => {
-                reply::nulls(&mut reply.body);
-                reply
-            }
-            _ => reply,
-        }
+    /// From now on these limits hold.
+    pub fn set_limits(&self, limits: Limits) {
+        self.face.desk().quotas.limits = limits;
     }
-
-    /// How many calls whoever bears this authorisation has made.
-    fn count(&self, authorization: Option<&str>) -> reply::Limits {
-        let mut used = self
-            .face
-            .used
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let used = used
-            .entry(authorization.unwrap_or_default().to_owned())
-            .or_default();
-        *used += 1;
-        reply::Limits {
-            used: *used,
-            reset: self.lock().now().timestamp() + 3_600,
-        }
-    }
-}
-
-fn query(text: &str) -> HashMap<String, String> {
-    let decode = |part: &str| {
-        percent_encoding::percent_decode_str(part)
-            .decode_utf8_lossy()
-            .into_owned()
-    };
-    text.split('&')
-        .filter_map(|pair| pair.split_once('='))
-        .map(|(name, value)| (decode(name), decode(value)))
-        .collect()
 }

@@ -1,26 +1,23 @@
 //! An answer on its way out.
 
-use axum::body::Body;
-use axum::http::{HeaderMap, Response, StatusCode, header};
+use bytes::Bytes;
+use http::{HeaderMap, Response, StatusCode, header};
+use http_body_util::Full;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::Asked;
-use crate::simulator::world::Refusal;
+use super::asked::Asked;
+use crate::simulator::world::{Refusal, Time};
 
-/// How much of its limit a caller has used.
-pub struct Limits {
-    pub used: u64,
-    pub reset: i64,
-}
-
-const LIMIT: u64 = 5_000;
 const DEFAULT_PAGE: usize = 30;
 const LARGEST_PAGE: usize = 100;
 
 /// An answer.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
+    /// Its status.
     pub status: u16,
+    /// Its body; not sent with 204 and 304.
     pub body: Value,
     headers: Vec<(&'static str, String)>,
     /// Where the list stands in the body, for lists: the empty name is the body itself.
@@ -38,32 +35,33 @@ impl Reply {
         }
     }
 
-    /// 201 with a body.
-    pub fn created(body: Value) -> Self {
+    /// A body with another status.
+    pub fn of(status: u16, body: Value) -> Self {
         Self {
-            status: 201,
+            status,
             ..Self::ok(body)
         }
+    }
+
+    /// 204.
+    pub fn nothing() -> Self {
+        Self::of(204, Value::Null)
     }
 
     /// A list that is its own body.
     pub fn list(items: Vec<Value>) -> Self {
-        Self {
-            list: Some(""),
-            ..Self::ok(Value::Array(items))
-        }
+        Self::with_list("", Value::Array(items))
     }
 
     /// A list under a name, beside its `total_count`.
     pub fn counted(name: &'static str, items: Vec<Value>) -> Self {
-        let body = json!({ "total_count": items.len(), name: items });
-        Self {
-            list: Some(name),
-            ..Self::ok(body)
-        }
+        Self::with_list(
+            name,
+            json!({ "total_count": items.len(), name: Value::Array(items) }),
+        )
     }
 
-    /// A body with a list under a name that is paged, and its own count in it.
+    /// A body with a list under a name, which is what is cut into pages.
     pub fn with_list(name: &'static str, body: Value) -> Self {
         Self {
             list: Some(name),
@@ -71,7 +69,7 @@ impl Reply {
         }
     }
 
-    /// A refusal.
+    /// A refusal, in the shape of GitHub's errors.
     pub fn refused(refusal: &Refusal) -> Self {
         let mut body = json!({
             "message": refusal.message,
@@ -81,10 +79,7 @@ impl Reply {
         if !refusal.errors.is_empty() {
             body["errors"] = json!(refusal.errors);
         }
-        Self {
-            status: refusal.status,
-            ..Self::ok(body)
-        }
+        Self::of(refusal.status, body)
     }
 
     /// With a header.
@@ -93,26 +88,23 @@ impl Reply {
         self
     }
 
-    /// With the rate-limit headers, unless it bears them already.
-    pub fn with_limits(self, limits: &Limits) -> Self {
-        if self
-            .headers
-            .iter()
-            .any(|(name, _)| *name == "x-ratelimit-remaining")
-        {
-            return self;
+    /// With a header, unless it has that one.
+    pub fn or_header(self, name: &'static str, value: impl Into<String>) -> Self {
+        if self.header(name).is_some() {
+            self
+        } else {
+            self.with(name, value)
         }
-        self.with("x-ratelimit-limit", LIMIT.to_string())
-            .with("x-ratelimit-used", limits.used.to_string())
-            .with(
-                "x-ratelimit-remaining",
-                LIMIT.saturating_sub(limits.used).to_string(),
-            )
-            .with("x-ratelimit-reset", limits.reset.to_string())
-            .with("x-ratelimit-resource", "core")
     }
 
-    fn items(&mut self) -> Option<&mut Vec<Value>> {
+    /// A header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Its list, if it has one.
+    pub fn items(&mut self) -> Option<&mut Vec<Value>> {
         let items = match self.list? {
             "" => &mut self.body,
             name => self.body.get_mut(name)?,
@@ -120,126 +112,143 @@ impl Reply {
         items.as_array_mut()
     }
 
-    /// How long its list is, if it is one.
-    pub fn length(&mut self) -> Option<usize> {
-        self.items().map(|items| items.len())
+    /// With no way to the next page; whether there was one.
+    pub fn lose_next_page(&mut self) -> bool {
+        let before = self.headers.len();
+        self.headers
+            .retain(|(name, value)| *name != "link" || !value.contains("rel=\"next\""));
+        self.headers.len() < before
     }
 
-    /// With so much of its list, and nothing that tells of the rest.
-    pub fn shortened(mut self, to: usize, also_its_count: bool) -> Self {
-        if let Some(items) = self.items() {
-            items.truncate(to);
-            let left = items.len();
-            if let Some(count) = self.body.get_mut("total_count").filter(|_| also_its_count) {
-                *count = json!(left);
-            }
-            self.headers.retain(|(name, _)| *name != "link");
-        }
-        self
-    }
-
-    /// The page that was asked for, with its neighbours in a `Link` header.
-    pub fn paged(mut self, asked: &Asked<'_>, origin: &str, whole: &str) -> Self {
-        let number = |name: &str, or: usize| {
-            asked
-                .query
-                .get(name)
-                .and_then(|text| text.parse().ok())
-                .unwrap_or(or)
+    /// The page that was asked for, with its neighbours in a `Link` header. GitHub's links name the
+    /// repository by id, whatever the caller called it.
+    pub fn paged(mut self, asked: &Asked, origin: &str) -> Self {
+        let number = |name, or: usize| {
+            let said = asked.query(name).and_then(|text| text.parse().ok());
+            said.filter(|number| *number > 0).unwrap_or(or)
         };
-        let size = number("per_page", DEFAULT_PAGE).clamp(1, LARGEST_PAGE);
-        let page = number("page", 1).max(1);
+        let size = number("per_page", DEFAULT_PAGE).min(LARGEST_PAGE);
+        let page = number("page", 1);
         let Some(items) = self.items() else {
             return self;
         };
         let pages = items.len().div_ceil(size).max(1);
-        let shown: Vec<Value> = items
-            .iter()
-            .skip((page - 1) * size)
-            .take(size)
-            .cloned()
-            .collect();
-        *items = shown;
+        let skipped = (page - 1).saturating_mul(size).min(items.len());
+        items.drain(..skipped);
+        items.truncate(size);
         let mut links = Vec::new();
         let mut link = |to: usize, rel: &str| {
-            let path = whole.split('?').next().unwrap_or(whole);
-            let mut query: Vec<String> = asked
-                .query
-                .iter()
-                .filter(|(name, _)| *name != "page")
-                .map(|(name, value)| format!("{name}={value}"))
-                .collect();
-            query.sort_unstable();
-            query.push(format!("page={to}"));
-            links.push(format!(
-                "<{origin}{path}?{}>; rel=\"{rel}\"",
-                query.join("&")
-            ));
+            links.push(format!("<{origin}{}>; rel=\"{rel}\"", asked.at_page(to)));
         };
         if page > 1 {
-            link(page - 1, "prev");
-            link(1, "first");
+            link((page - 1).min(pages), "prev");
         }
         if page < pages {
             link(page + 1, "next");
             link(pages, "last");
         }
+        if page > 1 {
+            link(1, "first");
+        }
         if links.is_empty() {
-            self
-        } else {
-            self.with("link", links.join(", "))
+            return self;
+        }
+        self.with("link", links.join(", "))
+    }
+
+    /// The body as it is sent.
+    fn text(&self) -> String {
+        match self.status {
+            204 | 304 => String::new(),
+            _ => self.body.to_string(),
         }
     }
 
-    /// As HTTP: 304 without a body where the caller has it already.
-    pub fn into_http(self, asked: &HeaderMap) -> Response<Body> {
-        let text = if self.status == 204 {
-            String::new()
-        } else {
-            self.body.to_string()
-        };
-        let etag = format!("\"{}\"", hex::encode(Sha256::digest(text.as_bytes())));
-        let known = asked
-            .get(header::IF_NONE_MATCH)
-            .and_then(|value| value.to_str().ok());
-        let unchanged = self.status == 200 && known == Some(etag.as_str());
-        let mut response = Response::new(Body::from(if unchanged { String::new() } else { text }));
-        let status = if unchanged { 304 } else { self.status };
+    /// Turns into 304 where the caller has this very answer already; whether it did. Every good answer
+    /// to a read bears an `ETag`, which differs from installation to installation as GitHub's do.
+    pub fn compared(mut self, known: Option<&str>, whose: &str) -> (Self, bool) {
+        if self.status != 200 {
+            return (self, false);
+        }
+        let digest = Sha256::digest(format!("{whose}\n{}", self.text()));
+        let etag = format!("\"{}\"", hex::encode(digest));
+        let unchanged = known.is_some_and(|known| known.contains(&etag));
+        if unchanged {
+            self.status = 304;
+        }
+        (self.with("etag", format!("W/{etag}")), unchanged)
+    }
+
+    /// Turns into what was answered earlier, where it is a good answer.
+    pub fn be_as_earlier(&mut self, earlier: &Self) {
+        if matches!(self.status, 200 | 304) && self.body != earlier.body {
+            self.body = earlier.body.clone();
+            self.headers.retain(|(name, _)| *name != "link");
+            let link = earlier.headers.iter().find(|(name, _)| *name == "link");
+            self.headers.extend(link.cloned());
+        }
+    }
+
+    /// Gives up being what its `ETag` says.
+    pub fn no_longer_compared(&mut self) {
+        if self.status == 304 {
+            self.status = 200;
+        }
+        self.headers.retain(|(name, _)| *name != "etag");
+    }
+
+    /// As HTTP, at a time.
+    pub fn into_http(self, now: Time) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::from(self.text()));
         *response.status_mut() =
-            StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
-        let mut set = |name: &'static str, value: &str| {
-            if let Ok(value) = value.parse() {
-                headers.insert(name, value);
-            }
-        };
-        set("content-type", "application/json; charset=utf-8");
-        set("etag", &etag);
+        let date = now.format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+        put(headers, "date", &date);
+        put(headers, "server", "github.com");
+        put(headers, "x-github-media-type", "github.v3; format=json");
+        put(headers, "x-github-api-version-selected", "2022-11-28");
+        if !matches!(self.status, 204 | 304) {
+            put(
+                headers,
+                header::CONTENT_TYPE.as_str(),
+                "application/json; charset=utf-8",
+            );
+        }
         for (name, value) in &self.headers {
-            set(name, value);
+            put(headers, name, value);
         }
         response
     }
 }
 
-/// Makes every user, App and `mergeable` null, as deleted accounts and busy servers do.
-pub fn nulls(value: &mut Value) {
+fn put(headers: &mut HeaderMap, name: &str, value: &str) {
+    if let (Ok(name), Ok(value)) = (header::HeaderName::try_from(name), value.parse()) {
+        headers.insert(name, value);
+    }
+}
+
+/// Makes values null, wherever `choose` says so; how many. Ids and the lists themselves stay.
+pub fn nulls(value: &mut Value, choose: &mut impl FnMut(&str) -> bool) -> usize {
+    let mut made = 0;
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                match name.as_str() {
-                    "user" | "author" | "committer" | "app" | "creator" | "mergeable"
-                    | "merged_by" => {
-                        // A commit's own author is text about a person, not an account.
-                        if value.get("date").is_none() {
-                            *value = Value::Null;
-                        }
-                    }
-                    _ => nulls(value),
+                if !value.is_null() && !value.is_array() && name != "id" && choose(name) {
+                    *value = Value::Null;
+                    made += 1;
+                } else {
+                    made += nulls(value, choose);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(nulls),
+        Value::Array(items) => {
+            made += items
+                .iter_mut()
+                .map(|item| nulls(item, choose))
+                .sum::<usize>()
+        }
         _ => {}
     }
+    made
 }
