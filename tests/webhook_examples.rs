@@ -5,14 +5,26 @@
 //! `target/npm`, where npm puts them when they are not there yet.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+#[path = "support/http.rs"]
+#[allow(dead_code, reason = "other tests use the rest of the client")]
+mod http_client;
+#[path = "support/stage.rs"]
+#[allow(dead_code, reason = "stories use the rest of the stage")]
+mod stage;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use axum::body::Body;
+use axum::http::Request;
 use countersign::domain::event::{Event, read};
 use countersign::domain::memory::{Meaning, meaning};
 use countersign::domain::model::AppId;
+use countersign::simulator::world::Delivery;
+use http_client::Http;
 use serde_json::{Value, json};
+use stage::Stage;
 
 const PACKAGE: &str = "@octokit/webhooks-examples";
 const VERSION: &str = "7.6.1";
@@ -66,8 +78,8 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// Every example with its event's name, as an App receives it.
-fn examples() -> Vec<(String, Value)> {
+/// Every example with its event's name, as it was published.
+fn published() -> Vec<(String, Value)> {
     let file = FOLDER.join("api.github.com/index.json");
     let text = std::fs::read_to_string(&file).expect("the package holds its index");
     let events: Vec<Value> = serde_json::from_str(&text).expect("the index is JSON");
@@ -75,13 +87,19 @@ fn examples() -> Vec<(String, Value)> {
     for event in events {
         let name = event["name"].as_str().expect("an event has a name");
         for example in event["examples"].as_array().expect("an event has examples") {
-            let mut example = example.clone();
-            // Some were recorded by a repository's own webhook; an App's deliveries name the
-            // installation.
-            let body = example.as_object_mut().expect("a delivery is an object");
-            body.entry("installation").or_insert(json!({"id": 1}));
-            examples.push((name.to_owned(), example));
+            examples.push((name.to_owned(), example.clone()));
         }
+    }
+    examples
+}
+
+/// Every example as an App receives it. Some were recorded by a repository's own webhook; an App's
+/// deliveries name the installation.
+fn examples() -> Vec<(String, Value)> {
+    let mut examples = published();
+    for (_, example) in &mut examples {
+        let body = example.as_object_mut().expect("a delivery is an object");
+        body.entry("installation").or_insert(json!({"id": 1}));
     }
     examples
 }
@@ -98,6 +116,41 @@ fn follows(event: &Event) -> Meaning {
         own_app,
         "2030-01-01T00:00:00Z".parse().expect("a date"),
     )
+}
+
+#[tokio::test]
+async fn every_example_posted_to_a_running_server_is_accepted_and_ends_processed_or_explained() {
+    let stage = Stage::new().await;
+    let url = stage.github.webhook().expect("the stage's server listens");
+    let http = Http::new();
+    let before = stage.store.inbox().await.unwrap();
+    for (nth, (event, payload)) in published().iter().enumerate() {
+        let delivery = Delivery {
+            id: 1_000_000 + nth as u64,
+            guid: format!("00000000-0000-4000-8000-{nth:012}"),
+            event: event.clone(),
+            action: None,
+            installation: None,
+            repo: None,
+            payload: payload.clone(),
+            at: stage.clock.now(),
+        };
+        let signed = stage.github.signed(&delivery);
+        let mut request = Request::post(&url);
+        for (name, value) in &signed.headers {
+            request = request.header(*name, value);
+        }
+        let request = request.body(Body::from(signed.body)).unwrap();
+        let (status, _, answer) = http.send(request).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer);
+        assert_eq!(status, 202, "{event}: {answer}");
+    }
+    stage.settle().await;
+    let after = stage.store.inbox().await.unwrap();
+    let dead = stage.store.dead_letters(1_000).await.unwrap();
+    assert_eq!(after.waiting, 0);
+    assert_eq!(after.done - before.done, EXAMPLES as u64, "{dead:#?}");
+    assert_eq!(dead.len(), 0, "{dead:#?}");
 }
 
 #[test]

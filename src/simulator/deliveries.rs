@@ -102,6 +102,11 @@ impl Simulator {
         self.face.post().webhook = Some(url.into());
     }
 
+    /// Where deliveries go.
+    pub fn webhook(&self) -> Option<String> {
+        self.face.post().webhook.clone()
+    }
+
     /// Sends everything that waits, oldest first unless the fault plan says otherwise, until nothing
     /// does; how many requests were made. Without an address nothing is sent and everything waits on.
     pub async fn deliver_all(&self) -> usize {

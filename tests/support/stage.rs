@@ -371,6 +371,22 @@ impl Evidence {
     }
 }
 
+/// The product's client of a simulated GitHub.
+pub fn client(github: &Simulator, api_url: &str, clock: Clock) -> Arc<Client> {
+    let credentials = github.app();
+    let client = Client::new(ClientOptions {
+        api_url: api_url.to_owned(),
+        app_id: AppId::new(credentials.app_id).unwrap(),
+        key: AppKey::read(&credentials.private_key_pem).unwrap(),
+        clock,
+        patience: Patience {
+            between: Duration::ZERO,
+            ..Patience::default()
+        },
+    });
+    Arc::new(client.unwrap())
+}
+
 /// The product over a simulated GitHub, its webhook on a port of its own.
 #[allow(clippy::disallowed_methods, reason = "a test is no pure room")]
 pub async fn product(
@@ -380,24 +396,13 @@ pub async fn product(
     clock: Clock,
 ) -> App {
     let credentials = github.app();
-    let own_app = AppId::new(credentials.app_id).unwrap();
-    let client = Client::new(ClientOptions {
-        api_url: api_url.to_owned(),
-        app_id: own_app,
-        key: AppKey::read(&credentials.private_key_pem).unwrap(),
-        clock: clock.clone(),
-        patience: Patience {
-            between: Duration::ZERO,
-            ..Patience::default()
-        },
-    });
-    let client = Arc::new(client.unwrap());
+    let client = client(github, api_url, clock.clone());
     let mut app = App::new(Parts {
         store,
         reads: client.clone(),
         writes: client,
         clock,
-        own_app,
+        own_app: AppId::new(credentials.app_id).unwrap(),
         webhook_secrets: vec![credentials.webhook_secret.clone().into()],
         api_token: None,
         sweep_interval: Duration::from_secs(600),
