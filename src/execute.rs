@@ -50,6 +50,8 @@ pub enum Executed {
     /// Something changed under way (the head moved, the base moved, an earlier try was found to have
     /// happened): look again at once.
     LookAgain,
+    /// It is merged; GitHub may take a moment to show it.
+    Landed,
 }
 
 /// Carries out effects.
@@ -268,7 +270,7 @@ impl Execute {
             Begun::First | Begun::Failed(_) => {}
             // The pull request was read as open in this very pass, after that try: it did not happen.
             Begun::Unfinished(..) => {}
-            Begun::Done(_) => return Ok(Executed::LookAgain),
+            Begun::Done(_) => return Ok(Executed::Landed),
         }
         let head = clearance.head();
         let answer = self
@@ -330,7 +332,7 @@ impl Execute {
                 self.store.end(&key, ended, Some(draft), now).await?;
                 self.verify_landing(lease, kept, record, expected, &commit, clearance.base())
                     .await?;
-                return Ok(Executed::LookAgain);
+                return Ok(Executed::Landed);
             }
             // It may have happened: the intent stays open and the next pass reads it back.
             MergeAnswer::Unknown(why) => return Err(Refused::NoAnswer(why).into()),

@@ -3,7 +3,8 @@
 //! Two ways to the same [`Snapshot`]. [`Gather::remembered`] takes what deliveries and earlier passes
 //! left and reads only what nobody ever told (the diff of a new head, the policy of a moved base), so
 //! most passes cost no call. [`Gather::confirmed`] reads everything that can change; only such a
-//! snapshot can lead to a success or a merge. What was read replaces what was remembered, unless a
+//! snapshot can lead to a success or a merge. One that is no longer open costs nothing more: it stays
+//! as it was last seen. What was read replaces what was remembered, unless a
 //! delivery came in between: then the delivery is newer, it has woken the key again, and memory is
 //! left as it is.
 //!
@@ -13,23 +14,28 @@
 //! Every read that fails becomes a fact of its own, "unavailable, because ...". A used-up rate limit is
 //! noted as well, so that the pass can end and come back when GitHub listens again.
 
+mod recall;
+mod wants;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::Clock;
 use crate::domain::facts::{
-    Base, Comment, Comparison, Fetched, Freshness, Listing, PlatformRule, PolicyFact, PullRequest,
-    Review, Snapshot,
+    Base, Comparison, Fetched, Freshness, PlatformRule, PolicyFact, PullRequest, PullState,
+    Snapshot,
 };
 use crate::domain::memory::{
     BaseMemory, HeadMemory, PolicyText, PullMemory, PullRecord, RepoMemory,
 };
 use crate::domain::model::{
-    AppId, BaseRef, HeadSha, Oid, PolicyDigest, PullNumber, RepoId, Repository, ReviewId,
+    AppId, BaseRef, HeadSha, Oid, PolicyDigest, PullNumber, RepoId, Repository,
 };
-use crate::domain::policy::{self, Party, Policy, Problem};
+use crate::domain::policy::{self, Policy, Problem};
 use crate::github::{Answer, Reads, Refused};
 use crate::store::{Store, Stored, Versioned};
+use recall::{as_first_written, fill_from_head, fill_from_memory, first_sight, remember_lists};
+use wants::{lists_every_file, reported_twice, wants};
 
 /// How many policies are kept parsed. One entry a repository and branch is the usual need.
 const PARSED_POLICIES: usize = 1_000;
@@ -126,29 +132,34 @@ impl Gather {
         }))
     }
 
-    /// The facts as remembered; reads only what nobody told yet.
+    /// The facts as remembered; reads only what nobody told yet. With `look`, the pull request itself
+    /// is read again: GitHub tells nobody when it has found out whether one merges.
     ///
     /// # Errors
     /// The store's. GitHub's refusals are facts, not errors.
-    pub async fn remembered(&self, kept: &Kept) -> Stored<Gathered> {
+    pub async fn remembered(&self, kept: &Kept, look: bool) -> Stored<Gathered> {
         let mut trouble = Trouble::default();
         let mut memory = kept.pull_memory.clone();
         let mut repo_memory = kept.repo_memory.clone();
-        let pull = match memory.value.pull.clone() {
-            Some(pull) => Fetched::Known(pull),
-            None => trouble.fact(self.reads.pull(&kept.repo, kept.number).await),
+        let known = memory.value.pull.clone().map(Fetched::Known);
+        let open = |pull: &PullRequest| pull.state == PullState::Open;
+        let pull = match known {
+            Some(known) if !look || !known.known().is_some_and(open) => known,
+            known => {
+                let read = trouble.fact(self.reads.pull(&kept.repo, kept.number).await);
+                // A look that fails leaves what is known.
+                known.filter(|_| read.known().is_none()).unwrap_or(read)
+            }
         };
         memory.value.pull = pull.known().cloned();
         let mut snapshot = self.blank(kept, pull, Freshness::Remembered);
         if let Some(pull) = snapshot.pull.known().cloned() {
+            if pull.state != PullState::Open {
+                return self.closed(kept, snapshot, &pull, trouble, &memory).await;
+            }
             let head = self.store.head(kept.repo.id, &pull.head).await?;
-            let base = self.base_memory(
-                kept,
-                &mut repo_memory.value,
-                &pull.base,
-                &mut trouble,
-                false,
-            );
+            let repo = &mut repo_memory.value;
+            let base = self.base_memory(kept, repo, &pull.base, &mut trouble, Anew::Nothing);
             self.place_base(&mut snapshot, &pull, base.await);
             fill_from_head(&mut snapshot, &head.value);
             fill_from_memory(&mut snapshot, &memory.value);
@@ -165,7 +176,16 @@ impl Gather {
     /// # Errors
     /// The store's. GitHub's refusals are facts, not errors.
     pub async fn confirmed(&self, kept: &Kept) -> Stored<Gathered> {
-        self.read_all(kept, None).await
+        self.read_all(kept, None, Anew::Everything).await
+    }
+
+    /// As [`Gather::confirmed`], but for the base's rules as they are known: whoever promises a merge
+    /// found them satisfied, and GitHub itself holds a merge against them.
+    ///
+    /// # Errors
+    /// As [`Gather::confirmed`].
+    pub async fn promised(&self, kept: &Kept) -> Stored<Gathered> {
+        self.read_all(kept, None, Anew::Tip).await
     }
 
     /// The facts as GitHub tells them now, and what another policy than the branch's makes worth
@@ -174,10 +194,15 @@ impl Gather {
     /// # Errors
     /// As [`Gather::confirmed`].
     pub async fn confirmed_under(&self, kept: &Kept, policy: PolicyFact) -> Stored<Gathered> {
-        self.read_all(kept, Some(policy)).await
+        self.read_all(kept, Some(policy), Anew::Everything).await
     }
 
-    async fn read_all(&self, kept: &Kept, instead: Option<PolicyFact>) -> Stored<Gathered> {
+    async fn read_all(
+        &self,
+        kept: &Kept,
+        instead: Option<PolicyFact>,
+        anew: Anew,
+    ) -> Stored<Gathered> {
         let mut trouble = Trouble::default();
         // Versions are taken before anything is read: a delivery that arrives meanwhile wins.
         let mut memory = self.store.pull(kept.repo.id, kept.number).await?;
@@ -189,9 +214,13 @@ impl Gather {
                 .finish(kept, snapshot, trouble, &memory, &repo_memory, None)
                 .await;
         };
+        if pull.state != PullState::Open {
+            memory.value.pull = Some(pull.clone());
+            return self.closed(kept, snapshot, &pull, trouble, &memory).await;
+        }
         let mut head = self.store.head(kept.repo.id, &pull.head).await?;
         let repo = &kept.repo;
-        let base = self.base_memory(kept, &mut repo_memory.value, &pull.base, &mut trouble, true);
+        let base = self.base_memory(kept, &mut repo_memory.value, &pull.base, &mut trouble, anew);
         let base = base.await;
         self.place_base(&mut snapshot, &pull, base);
         if let Some(policy) = instead {
@@ -227,6 +256,43 @@ impl Gather {
             .await
     }
 
+    /// One that is not open any more: nothing that could be read would change what becomes of it. Its
+    /// head is nobody's from here on, unless another open one has it, so that checks which still
+    /// report there cost no question.
+    async fn closed(
+        &self,
+        kept: &Kept,
+        mut snapshot: Snapshot,
+        pull: &PullRequest,
+        trouble: Trouble,
+        memory: &Versioned<PullMemory>,
+    ) -> Stored<Gathered> {
+        let repo = kept.repo.id;
+        let mut head = self.store.head(repo, &pull.head).await?;
+        fill_from_head(&mut snapshot, &head.value);
+        fill_from_memory(&mut snapshot, &memory.value);
+        if let Some(known) = kept.repo_memory.value.bases.get(&pull.base) {
+            let policy = known.policy.as_ref();
+            let base = BaseFacts {
+                tip: known_or_not_asked(&known.tip),
+                rules: known_or_not_asked(&known.rules),
+                policy: policy.map_or(PolicyFact::Absent, |text| self.policy_of(text)),
+            };
+            self.place_base(&mut snapshot, pull, base);
+        }
+        snapshot.comparison = known_or_not_asked(&memory.value.comparison);
+        let others = self.store.pulls_with_head(repo, &pull.head).await?;
+        let mut others = others.iter().filter(|other| **other != kept.number);
+        let alone = others.next().is_none();
+        let told = alone && head.value.no_pulls_at.is_none();
+        if told {
+            head.value.no_pulls_at = Some(self.clock.now());
+        }
+        let head = told.then_some((&pull.head, &head));
+        self.finish(kept, snapshot, trouble, memory, &kept.repo_memory, head)
+            .await
+    }
+
     fn blank(&self, kept: &Kept, pull: Fetched<PullRequest>, freshness: Freshness) -> Snapshot {
         Snapshot {
             now: self.clock.now(),
@@ -255,20 +321,20 @@ impl Gather {
         }
     }
 
-    /// The base branch: its tip, its rules, the policy at the tip. With `fresh`, tip and rules are
-    /// read; the policy's text is bound to the tip and read only when the tip is a new one.
+    /// The base branch: its tip, its rules, the policy at the tip. The policy's text is bound to the
+    /// tip and read only when the tip is a new one.
     async fn base_memory(
         &self,
         kept: &Kept,
         repo_memory: &mut RepoMemory,
         name: &BaseRef,
         trouble: &mut Trouble,
-        fresh: bool,
+        anew: Anew,
     ) -> BaseFacts {
         let known = repo_memory.bases.entry(name.clone()).or_default();
         let repo = &kept.repo;
-        let must_read = fresh || known.tip.is_none() || known.rules.is_none();
-        let (tip, rules) = if must_read {
+        let incomplete = known.tip.is_none() || known.rules.is_none();
+        let (tip, rules) = if anew == Anew::Everything || incomplete {
             let (branch, rules) =
                 futures::join!(self.reads.branch(repo, name), self.reads.rules(repo, name));
             let rules = trouble.fact(rules);
@@ -282,12 +348,17 @@ impl Gather {
                 }
                 Fetched::NotAsked => (Fetched::NotAsked, Fetched::NotAsked),
             }
+        } else if anew == Anew::Tip {
+            let branch = trouble.fact(self.reads.branch(repo, name).await);
+            let tip = map(branch, |branch| branch.tip);
+            (tip, known_or_not_asked(&known.rules))
         } else {
             (
                 known_or_not_asked(&known.tip),
                 known_or_not_asked(&known.rules),
             )
         };
+        let fresh = anew != Anew::Nothing;
         let policy = match tip.require() {
             Ok(tip) => self.policy_at(repo, known, tip, trouble, fresh).await,
             Err(why) => PolicyFact::Unavailable(why.to_owned()),
@@ -319,21 +390,26 @@ impl Gather {
                 Fetched::NotAsked => return PolicyFact::Unavailable("it was not asked for".into()),
             },
         };
-        let fact = match &text.file {
-            None => PolicyFact::Absent,
-            Some((digest, text)) => match self.parse(digest, text).as_ref() {
-                Ok(policy) => PolicyFact::Valid {
-                    policy: Box::new(policy.clone()),
-                    digest: digest.clone(),
-                },
-                Err(problems) => PolicyFact::Invalid {
-                    problems: problems.clone(),
-                    digest: digest.clone(),
-                },
-            },
-        };
+        let fact = self.policy_of(&text);
         known.policy = Some(text);
         fact
+    }
+
+    fn policy_of(&self, text: &PolicyText) -> PolicyFact {
+        let Some((digest, text)) = &text.file else {
+            return PolicyFact::Absent;
+        };
+        let digest = digest.clone();
+        match self.parse(&digest, text).as_ref() {
+            Ok(policy) => PolicyFact::Valid {
+                policy: Box::new(policy.clone()),
+                digest,
+            },
+            Err(problems) => PolicyFact::Invalid {
+                problems: problems.clone(),
+                digest,
+            },
+        }
     }
 
     /// Parses a policy once per blob. The cache is emptied when it is full: policies are few.
@@ -452,60 +528,18 @@ impl Gather {
     }
 }
 
+/// What of a base branch is read, whatever is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Anew {
+    Nothing,
+    Tip,
+    Everything,
+}
+
 struct BaseFacts {
     tip: Fetched<Oid>,
     rules: Fetched<Vec<PlatformRule>>,
     policy: PolicyFact,
-}
-
-/// What a policy makes worth asking for.
-#[derive(Default)]
-struct Wants {
-    workflows: bool,
-    comments: bool,
-    conversations: bool,
-    teams: Vec<(String, String)>,
-}
-
-fn wants(policy: &PolicyFact) -> Wants {
-    let PolicyFact::Valid { policy, .. } = policy else {
-        return Wants::default();
-    };
-    let checks = policy.gates.checks.as_ref();
-    let approvals = policy.gates.approvals.as_ref();
-    Wants {
-        workflows: checks.is_some_and(|c| c.required.iter().any(|r| r.workflow.is_some())),
-        comments: !policy.verifiers.is_empty(),
-        conversations: approvals.is_some_and(|a| a.conversations_resolved),
-        teams: approvals
-            .into_iter()
-            .flat_map(|approvals| &approvals.from)
-            .filter_map(|party| match party {
-                Party::Team { org, slug } => Some((org.clone(), slug.clone())),
-                Party::User(_) => None,
-            })
-            .collect(),
-    }
-}
-
-/// GitHub's list of files ends at 3,000 without a word; only the pull request's own count tells.
-fn lists_every_file(comparison: &Comparison, pull: &PullRequest) -> bool {
-    let listed = comparison.files.items.len() as u64;
-    let counted = pull.changed_files;
-    comparison.files.complete && counted.is_none_or(|counted| counted <= listed)
-}
-
-/// Whether several suites of GitHub Actions report one name: which of them supersedes which is told by
-/// their workflows alone.
-fn reported_twice(snapshot: &Snapshot) -> bool {
-    let runs = snapshot.runs.known().map_or(&[][..], |list| &list.items);
-    let mut suites = BTreeMap::new();
-    let mut of_actions = runs.iter().filter(|run| {
-        run.app
-            .as_ref()
-            .is_some_and(|app| app.slug == "github-actions")
-    });
-    of_actions.any(|run| *suites.entry(&run.name).or_insert(run.suite) != run.suite)
 }
 
 async fn when<T>(wanted: bool, read: impl Future<Output = Answer<T>>) -> Option<Answer<T>> {
@@ -526,67 +560,4 @@ fn map<T, U>(fact: Fetched<T>, with: impl FnOnce(T) -> U) -> Fetched<U> {
 
 fn known_or_not_asked<T: Clone>(value: &Option<T>) -> Fetched<T> {
     value.clone().map_or(Fetched::NotAsked, Fetched::Known)
-}
-
-/// Remembered lists are taken as whole: they can only say "not yet", since nothing succeeds on
-/// remembered facts.
-fn fill_from_head(snapshot: &mut Snapshot, head: &HeadMemory) {
-    snapshot.runs = Fetched::Known(Listing::whole(head.runs.values().cloned().collect()));
-    snapshot.statuses = Fetched::Known(Listing::whole(head.statuses.values().cloned().collect()));
-    snapshot.workflows = Fetched::Known(Listing::whole(head.workflows.clone()));
-}
-
-fn fill_from_memory(snapshot: &mut Snapshot, memory: &PullMemory) {
-    snapshot.reviews = Fetched::Known(Listing::whole(memory.reviews.values().cloned().collect()));
-    snapshot.comments = Fetched::Known(Listing::whole(memory.comments.values().cloned().collect()));
-    snapshot.hold.clone_from(&memory.hold);
-    snapshot.merge_requested.clone_from(&memory.merge_requested);
-}
-
-/// Gives each review the head and the text it was first seen with. GitHub moves `commit_id` to a
-/// newer head after an update of the branch, and lets people with write access edit a review.
-///
-/// A review whose delivery was lost is first seen here; what happened to it before goes unnoticed.
-fn first_sight(list: Listing<Review>, memory: &mut PullMemory) -> Listing<Review> {
-    let mut seen = Vec::with_capacity(list.items.len());
-    for review in list.items {
-        let id = review.id;
-        memory.see_review(review);
-        seen.extend(memory.reviews.get(&id).cloned());
-    }
-    Listing {
-        items: seen,
-        complete: list.complete,
-    }
-}
-
-/// Gives each comment the text it was first seen with; one that is gone stays, marked as changed.
-fn as_first_written(list: Listing<Comment>, memory: &mut PullMemory) -> Listing<Comment> {
-    if !list.complete {
-        return list;
-    }
-    memory.see_comments(&list.items);
-    Listing::whole(memory.comments.values().cloned().collect())
-}
-
-/// What was read replaces what was remembered.
-fn remember_lists(snapshot: &Snapshot, memory: &mut PullMemory, head: &mut HeadMemory) {
-    if let Some(list) = snapshot.reviews.known().filter(|list| list.complete) {
-        memory.reviews = list.items.iter().map(|r| (r.id, r.clone())).collect();
-        let known: std::collections::BTreeSet<ReviewId> = memory.reviews.keys().copied().collect();
-        memory.review_texts.retain(|id, _| known.contains(id));
-    }
-    if let Some(list) = snapshot.runs.known().filter(|list| list.complete) {
-        head.runs = list.items.iter().map(|run| (run.id, run.clone())).collect();
-    }
-    if let Some(list) = snapshot.statuses.known().filter(|list| list.complete) {
-        head.statuses = list
-            .items
-            .iter()
-            .map(|status| (status.context.clone(), status.clone()))
-            .collect();
-    }
-    if let Some(list) = snapshot.workflows.known().filter(|list| list.complete) {
-        head.workflows.clone_from(&list.items);
-    }
 }

@@ -163,8 +163,9 @@ impl Reconcile {
         record: &mut PullRecord,
     ) -> Result<(Gathered, Verdict), PassError> {
         let mut promised = false;
-        if lease.confirm() == Confirm::IfNeeded {
-            let gathered = self.gather.remembered(kept).await?;
+        if lease.confirm() < Confirm::Always {
+            let look = lease.confirm() == Confirm::Pull;
+            let gathered = self.gather.remembered(kept, look).await?;
             let verdict = verdict::decide(&gathered.snapshot);
             let merged = verdict.outcome == Outcome::Merged && record.concluded.is_none();
             promised = plan::promising(&verdict);
@@ -173,7 +174,10 @@ impl Reconcile {
                 return Ok((gathered, verdict));
             }
         }
-        let gathered = self.gather.confirmed(kept).await?;
+        let gathered = match promised {
+            true => self.gather.promised(kept).await?,
+            false => self.gather.confirmed(kept).await?,
+        };
         let verdict = verdict::decide(&gathered.snapshot);
         let kept_its_promise = !promised || plan::promising(&verdict);
         record.disagreements = if kept_its_promise {
@@ -278,6 +282,10 @@ impl Reconcile {
                 Ok(Executed::Settled) => {}
                 Ok(Executed::LookAgain) => {
                     let again = Some((Duration::zero(), Confirm::Always));
+                    return Ok(Finish::Done { again });
+                }
+                Ok(Executed::Landed) => {
+                    let again = Some((SOON, Confirm::Pull));
                     return Ok(Finish::Done { again });
                 }
                 Err(error) => return Err(error.into()),

@@ -6,7 +6,7 @@
 //! What is published follows the state, not the transitions: the page that should stand is compared
 //! with the page that stands, and equal pages cost nothing. A page of which only the wording changed
 //! (three checks missing instead of four) is held back for a while, so that a burst of deliveries
-//! ends in one update; a change of any gate's state is published at once.
+//! ends in one update; a change of the outcome, or of the gate to look at first, is published at once.
 //!
 //! Left out: comments, labels and branch updates have no effect here yet.
 
@@ -14,6 +14,7 @@ use chrono::Duration;
 use sha2::{Digest, Sha256};
 
 use super::facts::Freshness;
+use super::gate::standing::CONFLICTS;
 use super::memory::{Confirm, PullRecord};
 use super::model::{CheckRunId, HeadSha, PullNumber, Timestamp};
 use super::render::check::{self, CheckPage};
@@ -162,11 +163,13 @@ fn publication(verdict: &Verdict, standing: Standing<'_>) -> Publication {
     }))
 }
 
-/// The digest of everything about a verdict but its wording.
+/// The digest of what a verdict is about: its outcome, and the gate that people are to look at first.
+/// The rest may wait a little, so that twenty checks that report one after the other are not twenty
+/// updates.
 fn shape(verdict: &Verdict) -> String {
     let mut hash = Sha256::new();
     hash.update(verdict.outcome.word());
-    for gate in &verdict.gates {
+    if let Some(gate) = verdict.foremost() {
         hash.update([0]);
         hash.update(&gate.gate);
         hash.update([1]);
@@ -180,9 +183,16 @@ fn again(verdict: &Verdict) -> Option<(Duration, Confirm)> {
     verdict
         .open_gates()
         .filter(|gate| needs_a_look(gate))
-        .map(|gate| rest(verdict, gate.since.unwrap_or(verdict.at)))
-        .min()
-        .map(|rest| (rest, Confirm::Always))
+        .map(|gate| (rest(verdict, gate.since.unwrap_or(verdict.at)), look(gate)))
+        .fold(None, sooner)
+}
+
+/// What is to be read again for a gate. Whether one merges is told by the pull request alone.
+fn look(gate: &GateResult) -> Confirm {
+    match (gate.gate.as_str(), &gate.state) {
+        (CONFLICTS, State::Waiting { .. }) => Confirm::Pull,
+        _ => Confirm::Always,
+    }
 }
 
 fn rest(verdict: &Verdict, since: Timestamp) -> Duration {

@@ -1,8 +1,9 @@
 //! Finds out what waiting deliveries mean, and remembers it.
 //!
-//! One delivery at a time, in the order of arrival, each absorbed in a transaction of its own: what it
-//! says is remembered, the keys it concerns are woken and it is marked done, or none of that. A crash
-//! in between repeats it, which changes nothing.
+//! In the order of arrival, each absorbed whole: what it says is remembered, the keys it concerns are
+//! woken and it is marked done, or none of that. A crash in between repeats it, which changes nothing.
+//! Deliveries that wait together share a transaction, since most of a small one's cost is the disk's;
+//! where that fails, each is taken by itself, and shows whose fault it was.
 //!
 //! A delivery that cannot be understood becomes a dead letter, with the reason, and the next one is
 //! taken: a bad delivery never stops the others. A database that fails stops everything, since
@@ -25,8 +26,8 @@ use crate::domain::memory::meaning;
 use crate::domain::model::{AppId, Timestamp};
 use crate::store::{Absorbed, NewDelivery, Store, StoreError, Stored, Waiting};
 
-/// So many deliveries are taken at a time.
-const AT_A_TIME: u32 = 32;
+/// So many deliveries are taken at a time. More would keep the writer from acknowledging new ones.
+const AT_A_TIME: u32 = 16;
 
 /// A delivery that fails so often in the database is set aside.
 const PATIENCE: u32 = 5;
@@ -43,8 +44,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 pub trait Backlog: Send + Sync {
     /// As [`Store::waiting`].
     async fn waiting(&self, limit: u32) -> Stored<Vec<Waiting>>;
-    /// As [`Store::absorb`].
-    async fn absorb(&self, seq: i64, absorbed: Absorbed, now: Timestamp) -> Stored<()>;
+    /// As [`Store::absorb_all`].
+    async fn absorb(&self, absorbed: Vec<(i64, Absorbed)>, now: Timestamp) -> Stored<()>;
 }
 
 #[async_trait]
@@ -53,8 +54,8 @@ impl<S: Store + ?Sized> Backlog for S {
         Store::waiting(self, limit).await
     }
 
-    async fn absorb(&self, seq: i64, absorbed: Absorbed, now: Timestamp) -> Stored<()> {
-        Store::absorb(self, seq, absorbed, now).await
+    async fn absorb(&self, absorbed: Vec<(i64, Absorbed)>, now: Timestamp) -> Stored<()> {
+        Store::absorb_all(self, absorbed, now).await
     }
 }
 
@@ -96,10 +97,42 @@ impl<B: Backlog + ?Sized> Intake<B> {
     pub async fn step(&mut self) -> Stored<usize> {
         let waiting = self.backlog.waiting(AT_A_TIME).await?;
         let taken = waiting.len();
+        if self.together(&waiting).await {
+            self.stumble = None;
+            self.woken.notify_one();
+            return Ok(taken);
+        }
         for waiting in waiting {
             self.take(waiting).await?;
         }
         Ok(taken)
+    }
+
+    /// Absorbs several at once; tells whether it could.
+    async fn together(&self, waiting: &[Waiting]) -> bool {
+        if waiting.len() < 2 {
+            return false;
+        }
+        let now = self.clock.now();
+        let understood = waiting
+            .iter()
+            .map(|one| (one.seq, understand(&one.delivery, self.own_app, now)))
+            .collect::<Vec<_>>();
+        let dead: Vec<_> = waiting
+            .iter()
+            .zip(&understood)
+            .filter_map(|(one, (_, absorbed))| match absorbed {
+                Absorbed::Dead { why } => Some((&one.delivery, why.clone())),
+                Absorbed::Done { .. } => None,
+            })
+            .collect();
+        if self.backlog.absorb(understood, now).await.is_err() {
+            return false;
+        }
+        for (delivery, why) in dead {
+            tell_of_dead(delivery, &why);
+        }
+        true
     }
 
     async fn take(&mut self, waiting: Waiting) -> Stored<()> {
@@ -107,9 +140,9 @@ impl<B: Backlog + ?Sized> Intake<B> {
         let now = self.clock.now();
         let absorbed = understand(&delivery, self.own_app, now);
         if let Absorbed::Dead { why } = &absorbed {
-            tracing::warn!(delivery = %delivery.id, event = delivery.event, why, "dead letter");
+            tell_of_dead(&delivery, why);
         }
-        if let Err(error) = self.backlog.absorb(seq, absorbed, now).await {
+        if let Err(error) = self.backlog.absorb(vec![(seq, absorbed)], now).await {
             let why = self.blame(seq, &error).ok_or(error)?;
             self.set_aside(seq, &delivery, why, now).await?;
         }
@@ -128,12 +161,12 @@ impl<B: Backlog + ?Sized> Intake<B> {
         now: Timestamp,
     ) -> Stored<()> {
         let again = understand(delivery, self.own_app, now);
-        if self.backlog.absorb(seq, again, now).await.is_ok() {
+        if self.backlog.absorb(vec![(seq, again)], now).await.is_ok() {
             return Ok(());
         }
         tracing::error!(delivery = %delivery.id, event = delivery.event, why, "dead letter");
         let dead = Absorbed::Dead { why };
-        self.backlog.absorb(seq, dead, now).await
+        self.backlog.absorb(vec![(seq, dead)], now).await
     }
 
     /// Whether a failure is the delivery's own fault: the reason to set it aside, or `None` to try
@@ -176,6 +209,10 @@ impl<B: Backlog + ?Sized> Intake<B> {
             }
         }
     }
+}
+
+fn tell_of_dead(delivery: &NewDelivery, why: &str) {
+    tracing::warn!(delivery = %delivery.id, event = delivery.event, why, "dead letter");
 }
 
 /// What becomes of a delivery. Total: whatever is wrong with it is a reason, and so is a fault in our

@@ -82,27 +82,33 @@ impl Backlog for FakeBacklog {
         Ok(waiting.iter().take(limit as usize).cloned().collect())
     }
 
-    async fn absorb(&self, seq: i64, absorbed: Absorbed, _now: Timestamp) -> Stored<()> {
-        if let Some((left, how)) = self.failing.lock().unwrap().get_mut(&seq)
-            && *left > 0
-            && (*how == Fails::Everything || matches!(absorbed, Absorbed::Done { .. }))
-        {
-            *left -= 1;
-            return Err(match how {
-                Fails::Corrupt => StoreError::Corrupt {
-                    what: "a pull request".to_owned(),
-                    why: "it is not JSON".to_owned(),
-                },
-                Fails::Changes | Fails::Everything => {
-                    StoreError::Database(sqlx::Error::PoolTimedOut)
-                }
-            });
+    async fn absorb(&self, absorbed: Vec<(i64, Absorbed)>, _now: Timestamp) -> Stored<()> {
+        let alone = absorbed.len() == 1;
+        for (seq, absorbed) in &absorbed {
+            if let Some((left, how)) = self.failing.lock().unwrap().get_mut(seq)
+                && *left > 0
+                && (*how == Fails::Everything || matches!(absorbed, Absorbed::Done { .. }))
+            {
+                // A group that fails says nothing of its members.
+                *left -= u32::from(alone);
+                return Err(match how {
+                    Fails::Corrupt => StoreError::Corrupt {
+                        what: "a pull request".to_owned(),
+                        why: "it is not JSON".to_owned(),
+                    },
+                    Fails::Changes | Fails::Everything => {
+                        StoreError::Database(sqlx::Error::PoolTimedOut)
+                    }
+                });
+            }
         }
-        self.waiting
-            .lock()
-            .unwrap()
-            .retain(|waiting| waiting.seq != seq);
-        self.absorbed.lock().unwrap().push((seq, absorbed));
+        for (seq, absorbed) in absorbed {
+            self.waiting
+                .lock()
+                .unwrap()
+                .retain(|waiting| waiting.seq != seq);
+            self.absorbed.lock().unwrap().push((seq, absorbed));
+        }
         Ok(())
     }
 }

@@ -229,7 +229,12 @@ pub trait Store: Send + Sync {
     /// by head, base or installation are resolved to keys here, after the changes. A `Wake::Head` for
     /// which no open pull request is known wakes `Key::Head` unless GitHub already said that there is
     /// none. Nothing follows from a delivery that does not wait: absorbing twice changes nothing.
-    async fn absorb(&self, seq: i64, absorbed: Absorbed, now: Timestamp) -> Stored<()>;
+    async fn absorb(&self, seq: i64, absorbed: Absorbed, now: Timestamp) -> Stored<()> {
+        self.absorb_all(vec![(seq, absorbed)], now).await
+    }
+    /// As [`Store::absorb`], of several deliveries, one after the other: all in one transaction, or none
+    /// of them.
+    async fn absorb_all(&self, absorbed: Vec<(i64, Absorbed)>, now: Timestamp) -> Stored<()>;
     /// Deliveries that could not be understood, newest first.
     async fn dead_letters(&self, limit: u32) -> Stored<Vec<DeadLetter>>;
     /// How many deliveries are in which state.

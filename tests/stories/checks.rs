@@ -441,6 +441,7 @@ async fn rules_that_cannot_be_read_are_not_no_rules() {
     let refused = Fault::Refuse(403, "Resource not accessible by integration");
     let plan = FaultPlan::none().with("GET", "/rules/branches/", 50, refused);
     stage.github.set_faults(plan);
+    stage.sweep().await;
     stage
         .github
         .actions()

@@ -341,3 +341,46 @@ async fn two_ready_pull_requests_that_change_one_line_are_not_both_merged() {
     assert_eq!(landings.len(), 1);
     assert_eq!(landings[0].body["judged"], "as_judged");
 }
+
+/// GitHub's limits are shared by everything that an installation does.
+#[tokio::test]
+async fn a_merged_pull_request_with_twenty_checks_costs_thirteen_calls() {
+    let names: Vec<String> = (0..20).map(|nth| format!("check {nth}")).collect();
+    let policy = POLICY.replace("[unit]", &format!("[{}]", names.join(", ")));
+    let stage = Stage::with_policy(&policy).await;
+    // The first one finds out what the base asks for; every later one is told when that changes.
+    for branch in ["agent/one", "agent/two"] {
+        stage.github.clear_calls();
+        let pull = stage.open_other(branch).await;
+        let head = pull.head().unwrap();
+        for name in &names {
+            let actions = stage.github.actions();
+            actions.pass(&stage.shop, &head, name).unwrap();
+            stage.settle().await;
+        }
+        let evidence = stage.evidence(&pull);
+        stage.reports(&stage.codex, &pull, &evidence).await;
+        stage.after(600).await;
+        assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+    }
+    let calls = stage.github.calls();
+    let calls: Vec<String> = calls
+        .iter()
+        .map(|call| format!("{} {}", call.method, call.route))
+        .collect();
+    insta::assert_snapshot!(calls.join("\n"), @r"
+    GET /repos/{owner}/{repo}/compare/{+range}
+    POST /repos/{owner}/{repo}/check-runs
+    GET /repos/{owner}/{repo}/pulls/{number}
+    PATCH /repos/{owner}/{repo}/check-runs/{id}
+    GET /repos/{owner}/{repo}/pulls/{number}
+    GET /repos/{owner}/{repo}/branches/{+branch}
+    GET /repos/{owner}/{repo}/commits/{+ref}/check-runs
+    GET /repos/{owner}/{repo}/commits/{+ref}/status
+    GET /repos/{owner}/{repo}/pulls/{number}/reviews
+    GET /repos/{owner}/{repo}/issues/{number}/comments
+    PATCH /repos/{owner}/{repo}/check-runs/{id}
+    PUT /repos/{owner}/{repo}/pulls/{number}/merge
+    GET /repos/{owner}/{repo}/git/commits/{sha}
+    ");
+}

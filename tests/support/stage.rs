@@ -76,6 +76,13 @@ impl Stage {
         Self::build(policy, store, 1).await
     }
 
+    /// A stage whose store is a file, as a server's is.
+    pub async fn on_file(folder: &std::path::Path) -> Self {
+        let url = format!("sqlite://{}", folder.join("gate.db").display());
+        let store = Arc::new(Sqlite::open(&url).await.unwrap());
+        Self::build(POLICY, store, 1).await
+    }
+
     /// A stage on a store of its own, from a seed.
     pub async fn build(policy: &str, store: Arc<dyn Store>, seed: u64) -> Self {
         let start = chrono::DateTime::from_timestamp(1_790_000_000, 0).unwrap();

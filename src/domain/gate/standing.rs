@@ -8,6 +8,9 @@ use crate::domain::model::Timestamp;
 use crate::domain::policy::{FreezeWindow, Problem};
 use crate::domain::verdict::{Basis, GateResult, Move, Proof};
 
+/// The name of the gate that hangs on GitHub's word about conflicts.
+pub const CONFLICTS: &str = "conflicts";
+
 /// The policy does not validate.
 pub fn invalid_policy(problems: &[Problem]) -> GateResult {
     let details = problems
@@ -109,12 +112,12 @@ fn conflicts(case: &Case<'_>) -> GateResult {
     let base = &case.pull.base;
     match case.pull.mergeable {
         Some(true) => GateResult::satisfied(
-            "conflicts",
+            CONFLICTS,
             fact("GitHub's trial merge"),
             format!("It merges into `{base}` without conflicts."),
         ),
         Some(false) => GateResult::failed(
-            "conflicts",
+            CONFLICTS,
             Move::Author,
             format!("It conflicts with `{base}`."),
         )
@@ -122,7 +125,7 @@ fn conflicts(case: &Case<'_>) -> GateResult {
             "merge or rebase onto `{base}` and resolve the conflicts"
         )),
         None => GateResult::waiting(
-            "conflicts",
+            CONFLICTS,
             Move::GitHub,
             format!("GitHub has not said yet whether it merges into `{base}` without conflicts."),
         ),

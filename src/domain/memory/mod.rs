@@ -238,12 +238,14 @@ pub struct Meaning {
     pub note: String,
 }
 
-/// Whether a pass must read everything again, whatever is remembered.
+/// What a pass must read again, whatever is remembered. The stronger is the greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confirm {
     /// Remembered facts will do unless they promise a success.
     IfNeeded,
+    /// The pull request itself: what GitHub computes about it without telling anybody.
+    Pull,
     /// Read everything (a person asked, or the sweep).
     Always,
 }

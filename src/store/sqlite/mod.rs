@@ -163,9 +163,11 @@ impl Store for Sqlite {
         inbox::waiting(&mut *self.read().await?, limit).await
     }
 
-    async fn absorb(&self, seq: i64, absorbed: Absorbed, now: Timestamp) -> Stored<()> {
+    async fn absorb_all(&self, absorbed: Vec<(i64, Absorbed)>, now: Timestamp) -> Stored<()> {
         let mut tx = self.write().await?;
-        absorb::absorb(&mut tx, seq, absorbed, now).await?;
+        for (seq, absorbed) in absorbed {
+            absorb::absorb(&mut tx, seq, absorbed, now).await?;
+        }
         Ok(tx.commit().await?)
     }
 

@@ -74,16 +74,17 @@ pub fn document<T: DeserializeOwned>(what: &str, json: &str) -> Stored<T> {
 pub fn confirm_number(confirm: Confirm) -> i64 {
     match confirm {
         Confirm::IfNeeded => 0,
-        Confirm::Always => 1,
+        Confirm::Pull => 1,
+        Confirm::Always => 2,
     }
 }
 
 /// How closely a pass must look. A number that nobody wrote reads as the stricter.
 pub fn confirm(number: i64) -> Confirm {
-    if number == 0 {
-        Confirm::IfNeeded
-    } else {
-        Confirm::Always
+    match number {
+        0 => Confirm::IfNeeded,
+        1 => Confirm::Pull,
+        _ => Confirm::Always,
     }
 }
 

@@ -1,5 +1,6 @@
 use super::Place;
 use super::given::*;
+use crate::domain::memory::{Change, Wake};
 use crate::store::{Absorbed, Accepted, InboxCounts, Store};
 
 fn dead(why: &str) -> Absorbed {
@@ -119,7 +120,7 @@ pub async fn absorbing_a_delivery_twice_changes_nothing(place: &dyn Place) {
         .absorb(seq, understood(Vec::new(), Vec::new()), at(0))
         .await
         .unwrap();
-    let wake = crate::domain::memory::Wake::Key(pull_key(1));
+    let wake = Wake::Key(pull_key(1));
     store
         .absorb(seq, understood(Vec::new(), vec![wake]), at(0))
         .await
@@ -128,6 +129,33 @@ pub async fn absorbing_a_delivery_twice_changes_nothing(place: &dyn Place) {
     assert!(nothing_due(&*store, at(100)).await);
     assert_eq!(store.inbox().await.unwrap().done, 1);
     assert_eq!(store.inbox().await.unwrap().dead, 0);
+}
+
+pub async fn a_group_is_absorbed_whole_or_not_at_all(place: &dyn Place) {
+    let store = place.open().await;
+    store
+        .accept(vec![delivery("one"), delivery("two")])
+        .await
+        .unwrap();
+    let seqs: Vec<i64> = store
+        .waiting(2)
+        .await
+        .unwrap()
+        .iter()
+        .map(|waiting| waiting.seq)
+        .collect();
+    let good = understood(Vec::new(), vec![Wake::Key(pull_key(1))]);
+    // A number that no database's integers hold: the last of the group fails.
+    let far = repository(u64::MAX, "acme/far", 1);
+    let bad = understood(vec![Change::RepoSeen(far)], Vec::new());
+    let group = vec![(seqs[0], good.clone()), (seqs[1], bad)];
+    assert!(store.absorb_all(group, at(0)).await.is_err());
+    assert_eq!(store.inbox().await.unwrap().waiting, 2);
+    assert!(nothing_due(&*store, at(100)).await);
+    let group = vec![(seqs[0], good), (seqs[1], dead("no"))];
+    store.absorb_all(group, at(0)).await.unwrap();
+    assert_eq!(store.inbox().await.unwrap().waiting, 0);
+    assert!(!nothing_due(&*store, at(100)).await);
 }
 
 pub async fn deliveries_are_counted_however_often_they_come(place: &dyn Place) {

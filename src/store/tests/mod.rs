@@ -46,6 +46,7 @@ macro_rules! every_sentence {
                 a_dead_letter_is_kept_with_its_reason_and_not_tried_again_by_itself,
                 a_dead_letter_that_is_delivered_again_waits_again_in_its_old_place,
                 absorbing_a_delivery_twice_changes_nothing,
+                a_group_is_absorbed_whole_or_not_at_all,
                 deliveries_are_counted_however_often_they_come,
                 bytes_come_back_as_they_came,
                 what_was_accepted_is_there_after_a_restart,

@@ -1,0 +1,73 @@
+//! What is remembered becomes facts, and what was read becomes memory.
+//!
+//! Pure: nothing here reads or writes. A remembered list counts as whole, since it can only say "not
+//! yet"; a list that was cut short never replaces one.
+
+use std::collections::BTreeSet;
+
+use crate::domain::facts::{Comment, Fetched, Listing, Review, Snapshot};
+use crate::domain::memory::{HeadMemory, PullMemory};
+use crate::domain::model::ReviewId;
+
+/// Remembered lists are taken as whole: they can only say "not yet", since nothing succeeds on
+/// remembered facts.
+pub fn fill_from_head(snapshot: &mut Snapshot, head: &HeadMemory) {
+    snapshot.runs = Fetched::Known(Listing::whole(head.runs.values().cloned().collect()));
+    snapshot.statuses = Fetched::Known(Listing::whole(head.statuses.values().cloned().collect()));
+    snapshot.workflows = Fetched::Known(Listing::whole(head.workflows.clone()));
+}
+
+pub fn fill_from_memory(snapshot: &mut Snapshot, memory: &PullMemory) {
+    snapshot.reviews = Fetched::Known(Listing::whole(memory.reviews.values().cloned().collect()));
+    snapshot.comments = Fetched::Known(Listing::whole(memory.comments.values().cloned().collect()));
+    snapshot.hold.clone_from(&memory.hold);
+    snapshot.merge_requested.clone_from(&memory.merge_requested);
+}
+
+/// Gives each review the head and the text it was first seen with. GitHub moves `commit_id` to a
+/// newer head after an update of the branch, and lets people with write access edit a review.
+///
+/// A review whose delivery was lost is first seen here; what happened to it before goes unnoticed.
+pub fn first_sight(list: Listing<Review>, memory: &mut PullMemory) -> Listing<Review> {
+    let mut seen = Vec::with_capacity(list.items.len());
+    for review in list.items {
+        let id = review.id;
+        memory.see_review(review);
+        seen.extend(memory.reviews.get(&id).cloned());
+    }
+    Listing {
+        items: seen,
+        complete: list.complete,
+    }
+}
+
+/// Gives each comment the text it was first seen with; one that is gone stays, marked as changed.
+pub fn as_first_written(list: Listing<Comment>, memory: &mut PullMemory) -> Listing<Comment> {
+    if !list.complete {
+        return list;
+    }
+    memory.see_comments(&list.items);
+    Listing::whole(memory.comments.values().cloned().collect())
+}
+
+/// What was read replaces what was remembered.
+pub fn remember_lists(snapshot: &Snapshot, memory: &mut PullMemory, head: &mut HeadMemory) {
+    if let Some(list) = snapshot.reviews.known().filter(|list| list.complete) {
+        memory.reviews = list.items.iter().map(|r| (r.id, r.clone())).collect();
+        let known: BTreeSet<ReviewId> = memory.reviews.keys().copied().collect();
+        memory.review_texts.retain(|id, _| known.contains(id));
+    }
+    if let Some(list) = snapshot.runs.known().filter(|list| list.complete) {
+        head.runs = list.items.iter().map(|run| (run.id, run.clone())).collect();
+    }
+    if let Some(list) = snapshot.statuses.known().filter(|list| list.complete) {
+        head.statuses = list
+            .items
+            .iter()
+            .map(|status| (status.context.clone(), status.clone()))
+            .collect();
+    }
+    if let Some(list) = snapshot.workflows.known().filter(|list| list.complete) {
+        head.workflows.clone_from(&list.items);
+    }
+}
