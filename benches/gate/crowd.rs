@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 use countersign::domain::model::{HeadSha, PullNumber};
 use countersign::store::Versioned;
 
-use crate::runtime;
+use crate::run;
 use crate::stage::Stage;
 
 const DELIVERIES: u32 = 300;
 
 pub fn measure() -> Vec<String> {
-    runtime().block_on(async {
+    run(async {
         let (few, many) = (one_delivery(10).await, one_delivery(10_000).await);
         vec![format!(
             "a delivery and the pass that follows: {few:.1?} among 10 open pull requests, {many:.1?} among 10,000 ({:.2} times)",

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::stage::{self, OurCheck, Stage};
-use crate::{millis, per_second, quantile, runtime};
+use crate::{millis, per_second, quantile, run};
 
 const CONNECTIONS: usize = 64;
 const FOR: Duration = Duration::from_secs(5);
@@ -75,9 +75,7 @@ impl Running {
 }
 
 pub fn measure() -> Vec<String> {
-    [10, 25]
-        .map(|size| runtime().block_on(acknowledged(size)))
-        .into()
+    [10, 25].map(|size| run(acknowledged(size))).into()
 }
 
 async fn acknowledged(kilobytes: usize) -> String {

@@ -7,13 +7,13 @@ use countersign::simulator::PullHandle;
 
 use crate::deliveries::Running;
 use crate::stage::{POLICY, Stage};
-use crate::{millis, quantile, runtime};
+use crate::{millis, quantile, run};
 
 const CHECKS: usize = 20;
 const MERGES: usize = 40;
 
 pub fn measure() -> Vec<String> {
-    runtime().block_on(async {
+    run(async {
         let mut lines = calls().await;
         lines.extend(latency().await);
         lines

@@ -3,7 +3,9 @@
 //! # Properties
 //!
 //! - **Durable before it is acknowledged.** `synchronous=FULL` on a write-ahead log: a commit that
-//!   returned is on the disk, which is what a delivery's 202 promises.
+//!   returned is on the disk, which is what a delivery's 202 promises, and what an intent stands for
+//!   before its effect. What the next pass or the sweep finds again (leases, wakes, what was read of
+//!   GitHub) is not waited for; the log keeps the order, so nothing later is there without it.
 //! - **One writer.** All writes of a process go through one connection, each in a transaction that
 //!   has the write lock from its first statement (`begin immediate`). What a transaction read cannot
 //!   change before it writes, and the ledger's chain has one hand.
@@ -112,8 +114,17 @@ impl Sqlite {
         self.writer.close().await;
     }
 
+    /// A transaction that is on the disk when its commit returns.
     async fn write(&self) -> Stored<Tx> {
-        Ok(self.writer.begin_with("begin immediate").await?)
+        let begin = "pragma synchronous = full; begin immediate";
+        Ok(self.writer.begin_with(begin).await?)
+    }
+
+    /// A transaction that a crash of the program leaves whole, and of which a crash of the machine may
+    /// leave nothing: for what is found again, at the price of a pass more.
+    async fn write_lightly(&self) -> Stored<Tx> {
+        let begin = "pragma synchronous = normal; begin immediate";
+        Ok(self.writer.begin_with(begin).await?)
     }
 
     async fn read(&self) -> Stored<PoolConnection<Database>> {
@@ -164,7 +175,7 @@ impl Store for Sqlite {
     }
 
     async fn absorb_all(&self, absorbed: Vec<(i64, Absorbed)>, now: Timestamp) -> Stored<()> {
-        let mut tx = self.write().await?;
+        let mut tx = self.write_lightly().await?;
         for (seq, absorbed) in absorbed {
             absorb::absorb(&mut tx, seq, absorbed, now).await?;
         }
@@ -180,7 +191,7 @@ impl Store for Sqlite {
     }
 
     async fn wake(&self, keys: &[(Key, Confirm)], not_before: Timestamp) -> Stored<()> {
-        let mut tx = self.write().await?;
+        let mut tx = self.write_lightly().await?;
         for (key, confirm) in keys {
             work::wake(&mut tx, key, *confirm, not_before).await?;
         }
@@ -188,14 +199,14 @@ impl Store for Sqlite {
     }
 
     async fn lease(&self, now: Timestamp, ttl: chrono::Duration) -> Stored<Option<Lease>> {
-        let mut tx = self.write().await?;
+        let mut tx = self.write_lightly().await?;
         let lease = work::lease(&mut tx, now, ttl).await?;
         tx.commit().await?;
         Ok(lease)
     }
 
     async fn finish(&self, lease: Lease, finish: Finish, now: Timestamp) -> Stored<()> {
-        let mut tx = self.write().await?;
+        let mut tx = self.write_lightly().await?;
         work::finish(&mut tx, &lease, finish, now).await?;
         Ok(tx.commit().await?)
     }
@@ -228,7 +239,7 @@ impl Store for Sqlite {
     }
 
     async fn remember_repo(&self, repo: RepoId, memory: &Versioned<RepoMemory>) -> Stored<bool> {
-        let mut tx = self.write().await?;
+        let mut tx = self.write_lightly().await?;
         let written = memory::save_repo(&mut tx, repo, &memory.value, memory.version).await?;
         tx.commit().await?;
         Ok(written)
@@ -240,7 +251,7 @@ impl Store for Sqlite {
         number: PullNumber,
         memory: &Versioned<PullMemory>,
     ) -> Stored<bool> {
-        let mut tx = self.write().await?;
+        let mut tx = self.write_lightly().await?;
         let written = pulls::save(&mut tx, repo, number, &memory.value, memory.version).await?;
         tx.commit().await?;
         Ok(written)
@@ -252,7 +263,7 @@ impl Store for Sqlite {
         head: &HeadSha,
         memory: &Versioned<HeadMemory>,
     ) -> Stored<bool> {
-        let mut tx = self.write().await?;
+        let mut tx = self.write_lightly().await?;
         let written = memory::save_head(&mut tx, repo, head, &memory.value, memory.version).await?;
         tx.commit().await?;
         Ok(written)

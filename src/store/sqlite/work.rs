@@ -135,7 +135,6 @@ pub async fn finish(
     finish: Finish,
     now: Timestamp,
 ) -> Stored<()> {
-    check_current(tx, lease).await?;
     let (next, attempt) = match finish {
         Finish::Done { again } => (again, 0),
         // What it wanted is wanted still, and looked at no less closely.
@@ -146,19 +145,28 @@ pub async fn finish(
     };
     if let Some((after, confirm)) = next {
         wake(tx, &lease.key, confirm, later(now, after)).await?;
+    } else {
+        // The usual end: nothing more is wanted of the key.
+        let idle = sqlx::query("delete from work where key = $1 and fence = $2 and due is null")
+            .bind(lease.key.to_string())
+            .bind(lease.fence)
+            .execute(&mut *tx)
+            .await?;
+        if idle.rows_affected() > 0 {
+            return Ok(());
+        }
     }
-    sqlx::query("delete from work where key = $1 and due is null")
-        .bind(lease.key.to_string())
-        .execute(&mut *tx)
-        .await?;
-    sqlx::query(
-        "update work set lease_until = null, lease_confirm = 0, attempt = $2 where key = $1",
+    let released = sqlx::query(
+        "update work set lease_until = null, lease_confirm = 0, attempt = $3 \
+         where key = $1 and fence = $2",
     )
     .bind(lease.key.to_string())
+    .bind(lease.fence)
     .bind(attempt)
     .execute(tx)
     .await?;
-    Ok(())
+    // What was woken above is undone with the transaction.
+    held(released.rows_affected() > 0, lease)
 }
 
 /// Refuses a lease that another has overtaken.
