@@ -21,7 +21,7 @@ use crate::intake::Intake;
 use crate::reconcile::Reconcile;
 use crate::store::{Store, Stored};
 use crate::sweep::{Sweep, SweepError};
-use crate::web::{self, WebState, server};
+use crate::web::{self, Addresses, WebState, server};
 use crate::webhook::{self, Webhook};
 use crate::worker::Worker;
 
@@ -46,6 +46,8 @@ pub struct Parts {
     pub webhook_secrets: Vec<SecretString>,
     /// Opens the API and the dashboard; open to everybody without.
     pub api_token: Option<SecretString>,
+    /// What pages lead to.
+    pub addresses: Addresses,
     /// How often the sweep looks at everything.
     pub sweep_interval: Duration,
     /// Nothing is written to GitHub.
@@ -85,6 +87,7 @@ impl App {
             clock: clock.clone(),
             api_token: parts.api_token,
             ready: ready.clone(),
+            addresses: parts.addresses,
         };
         let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone());
         let gather = Gather::new(store.clone(), reads.clone(), clock.clone(), own_app);

@@ -13,6 +13,7 @@ use crate::github::auth::AppKey;
 use crate::github::{Client, ClientOptions, Patience};
 use crate::settings::{self, CredentialArgs, Credentials, ServeArgs, Settings};
 use crate::telemetry;
+use crate::web::{self, Addresses};
 
 /// Runs the server until it is told to stop.
 pub async fn run(args: ServeArgs) -> Ended {
@@ -49,6 +50,10 @@ pub async fn run(args: ServeArgs) -> Ended {
         clock: Clock::System,
         own_app: settings.credentials.app_id,
         webhook_secrets: settings.webhook_secrets,
+        addresses: Addresses {
+            github: Some(web::github_pages(&settings.credentials.github_api_url)),
+            public: settings.public_url,
+        },
         api_token: settings.api_token,
         sweep_interval: settings.sweep_interval,
         shadow: settings.shadow,

@@ -1,30 +1,38 @@
-//! Who may see pages and API.
+//! Who may see pages and API, where the server has a token.
+//!
+//! The cookie holds an end and a code over it, keyed by the token: nothing is kept here, a new token
+//! ends every session, and whoever reads the cookie does not learn the token. It is sent by this site
+//! alone (`SameSite=Strict`), no script reads it, and what it opens can only be looked at.
 
 use axum::Form;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use chrono::{DateTime, Duration};
 use hmac::{Hmac, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use sha2::Sha256;
 
 use super::{WebState, pages};
+use crate::domain::model::Timestamp;
 
 const COOKIE: &str = "countersign";
+/// How long a person stays signed in.
+const SESSION: Duration = Duration::hours(12);
 
-/// An authentication code over `text` with the token as its key. Two codes are compared by HMAC's own
-/// check, which takes the same time wherever they differ.
-fn code(token: &SecretString, text: &[u8]) -> Option<Hmac<Sha256>> {
+/// A code over `text`, keyed by the token. HMAC takes keys of any length, so this is always there.
+fn code(token: &SecretString, text: &str) -> Option<Hmac<Sha256>> {
     let mut code = Hmac::<Sha256>::new_from_slice(token.expose_secret().as_bytes()).ok()?;
-    code.update(text);
+    code.update(text.as_bytes());
     Some(code)
 }
 
-/// Whether somebody offers the token itself, in constant time.
+/// Whether somebody offers the token itself. Codes are compared, by HMAC's own check: it takes the
+/// same time wherever they differ, and whatever the length of what is offered.
 fn is_token(token: &SecretString, offered: &str) -> bool {
-    const PROBE: &[u8] = b"token";
+    const PROBE: &str = "is this the token?";
     let offered = SecretString::from(offered.to_owned());
     match (code(token, PROBE), code(&offered, PROBE)) {
         (Some(code), Some(offered)) => code.verify_slice(&offered.finalize().into_bytes()).is_ok(),
@@ -40,71 +48,130 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
         .then_some(token.trim())
 }
 
-/// Whether the cookie was set for this very token.
-fn signed_in(token: &SecretString, headers: &HeaderMap) -> bool {
+fn session_text(until: i64) -> String {
+    format!("countersign session until {until}")
+}
+
+/// The cookie's value for a session that lasts until then: `SECONDS.CODE`.
+fn session(token: &SecretString, until: Timestamp) -> Option<String> {
+    let until = until.timestamp();
+    let code = code(token, &session_text(until))?.finalize().into_bytes();
+    Some(format!("{until}.{}", hex::encode(code)))
+}
+
+/// Whether a cookie was set for this very token and is not over.
+fn signed_in(token: &SecretString, headers: &HeaderMap, now: Timestamp) -> bool {
     let cookies = headers.get_all(header::COOKIE).iter();
-    let offered = cookies
+    cookies
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(';'))
-        .find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
-        .and_then(|value| hex::decode(value).ok());
-    match (offered, code(token, b"session")) {
-        (Some(offered), Some(code)) => code.verify_slice(&offered).is_ok(),
-        _ => false,
-    }
+        .filter_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+        .any(|value| is_session(token, value, now))
+}
+
+fn is_session(token: &SecretString, value: &str, now: Timestamp) -> bool {
+    let parts = value.split_once('.').and_then(|(until, code)| {
+        let until = DateTime::from_timestamp(until.parse().ok()?, 0)?;
+        Some((until, hex::decode(code).ok()?))
+    });
+    let Some((until, offered)) = parts else {
+        return false;
+    };
+    let known = code(token, &session_text(until.timestamp()))
+        .is_some_and(|code| code.verify_slice(&offered).is_ok());
+    known && now < until
 }
 
 fn admitted(state: &WebState, headers: &HeaderMap) -> bool {
     state.api_token.as_ref().is_none_or(|token| {
-        bearer(headers).is_some_and(|offered| is_token(token, offered)) || signed_in(token, headers)
+        bearer(headers).is_some_and(|offered| is_token(token, offered))
+            || signed_in(token, headers, state.clock.now())
     })
 }
 
 /// Lets programs pass that have the token.
-pub async fn programs(State(state): State<WebState>, request: Request, next: Next) -> Response {
+pub(super) async fn programs(
+    State(state): State<WebState>,
+    request: Request,
+    next: Next,
+) -> Response {
     if admitted(&state, request.headers()) {
         return next.run(request).await;
     }
-    let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+    let challenge = [(header::WWW_AUTHENTICATE, "Bearer realm=\"countersign\"")];
     let body = serde_json::json!({
-        "error": "send the server's token: Authorization: Bearer COUNTERSIGN_API_TOKEN",
+        "error": "This server has a token. Send it as `Authorization: Bearer TOKEN`; it is the \
+                  server's COUNTERSIGN_API_TOKEN.",
     });
     (StatusCode::UNAUTHORIZED, challenge, axum::Json(body)).into_response()
 }
 
-/// Lets people pass that have signed in, and offers it to the others.
-pub async fn people(State(state): State<WebState>, request: Request, next: Next) -> Response {
+/// Lets people pass that have signed in, and shows the form to the others.
+pub(super) async fn people(
+    State(state): State<WebState>,
+    request: Request,
+    next: Next,
+) -> Response {
     if admitted(&state, request.headers()) {
         return next.run(request).await;
     }
-    pages::sign_in_form(
-        "Sign in",
-        "This page is for people who have the server's token.",
-    )
+    pages::sign_in_form(request.uri().path(), false)
 }
 
 /// What the form sends.
 #[derive(Deserialize)]
-pub struct SignIn {
+pub(super) struct SignIn {
     token: String,
+    #[serde(default)]
+    to: String,
 }
 
-/// Sets the cookie for who has the token. A form of another site is of no use: without the token
-/// nothing is set, and nothing here changes anything.
-pub async fn sign_in(State(state): State<WebState>, Form(form): Form<SignIn>) -> Response {
+/// Sets the cookie for who has the token and leads back to the page that was asked for.
+pub(super) async fn sign_in(State(state): State<WebState>, Form(form): Form<SignIn>) -> Response {
+    let to = page_of_ours(&form.to);
     let Some(token) = &state.api_token else {
-        return Redirect::to("/").into_response();
+        return Redirect::to(to).into_response();
     };
-    let session = code(token, b"session").filter(|_| is_token(token, form.token.trim()));
-    let Some(session) = session else {
-        return pages::sign_in_form(
-            "That is not the token",
-            "Look at the server's COUNTERSIGN_API_TOKEN.",
-        );
+    let value = if is_token(token, form.token.trim()) {
+        session(token, state.clock.now() + SESSION)
+    } else {
+        None
     };
-    let value = hex::encode(session.finalize().into_bytes());
-    let cookie = format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=1209600");
-    let mut response = Redirect::to("/").into_response();
+    match value {
+        Some(value) => with_cookie(&state, &value, SESSION, Redirect::to(to).into_response()),
+        None => pages::sign_in_form(to, true),
+    }
+}
+
+/// Ends the session of this browser.
+pub(super) async fn sign_out(State(state): State<WebState>) -> Response {
+    let response = Redirect::to("/").into_response();
+    with_cookie(&state, "", Duration::zero(), response)
+}
+
+/// The path of one of our pages, or the dashboard: the form must not lead to another site.
+fn page_of_ours(to: &str) -> &str {
+    let plain = to
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'-' | b'_' | b'.'));
+    if to.starts_with("/repos/") && plain {
+        to
+    } else {
+        "/"
+    }
+}
+
+fn with_cookie(state: &WebState, value: &str, age: Duration, mut response: Response) -> Response {
+    let https = state
+        .addresses
+        .public
+        .as_ref()
+        .is_some_and(|url| url.starts_with("https://"));
+    let secure = if https { "; Secure" } else { "" };
+    let cookie = format!(
+        "{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}{secure}",
+        age.num_seconds()
+    );
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }

@@ -1,86 +1,158 @@
-//! The API: the stored verdicts and the ledger, as JSON.
+//! The API: what passes have put on record, as JSON. Errors are JSON too and say what to do.
 
+use std::sync::Arc;
+
+use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Lost, PullPath, WebState, named, number};
+use super::WebState;
+use super::known::{Lost, PullPath, RepoPath, number, repository};
+use crate::domain::model::RepoId;
+use crate::store::{PullRow, Store, StoreError};
 
 impl IntoResponse for Lost {
     fn into_response(self) -> Response {
-        let body = json!({ "error": self.sentence() });
-        (self.status(), axum::Json(body)).into_response()
+        (
+            self.status(),
+            axum::Json(json!({ "error": self.sentence() })),
+        )
+            .into_response()
     }
 }
 
-/// The verdict tree of one pull request.
-pub async fn pull(
+/// An address below `/api` that names nothing.
+pub(super) async fn no_such_route() -> Lost {
+    Lost::Unknown(
+        "There is no such address. Pull requests are at /api/v1/repos/OWNER/REPO/pulls, one of them \
+         at /api/v1/repos/OWNER/REPO/pulls/NUMBER, the record at /api/v1/repos/OWNER/REPO/ledger."
+            .into(),
+    )
+}
+
+/// The verdict tree of one pull request, as the last pass recorded it.
+pub(super) async fn pull(
     State(state): State<WebState>,
     Path((owner, repo, text)): PullPath,
 ) -> Result<axum::Json<Value>, Lost> {
-    let named = named(&*state.store, &owner, &repo).await?;
-    let record = state.store.record(named.id, number(&text)?).await?;
+    let known = repository(&*state.store, &owner, &repo).await?;
+    let number = number(&text)?;
+    let record = state.store.record(known.id, number).await?;
     record.verdict.map(axum::Json).ok_or_else(|| {
+        let name = &known.name;
         Lost::Unknown(format!(
-            "There is no verdict on {}#{text} yet; `countersign explain {}#{text}` reads GitHub itself.",
-            named.name, named.name
+            "{name}#{number} has not been judged here. If it was opened just now, ask again in a few \
+             seconds; `countersign explain {name}#{number}` reads GitHub itself."
         ))
     })
 }
 
-/// Every open pull request with its outcome and whose move it is.
-pub async fn pulls(
+/// Every open pull request, oldest first, with its outcome and whose move it is.
+pub(super) async fn pulls(
     State(state): State<WebState>,
-    Path((owner, repo)): Path<(String, String)>,
+    Path((owner, repo)): RepoPath,
 ) -> Result<axum::Json<Value>, Lost> {
-    let named = named(&*state.store, &owner, &repo).await?;
-    let rows = state.store.open_pulls(Some(named.id)).await?;
-    let pulls: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            let verdict = row.record.verdict.as_ref();
-            let told = |field: &str| verdict.and_then(|v| v.get(field)).cloned();
-            json!({
-                "number": row.pull.number,
-                "title": row.pull.title,
-                "head": row.pull.head,
-                "base": row.pull.base,
-                "outcome": told("outcome"),
-                "reason": told("reason"),
-                "whose_move": told("whose_move"),
-                "by_agent": told("by_agent"),
-                "at": told("at"),
-            })
-        })
-        .collect();
+    let known = repository(&*state.store, &owner, &repo).await?;
+    let rows = state.store.open_pulls(Some(known.id)).await?;
+    let pulls: Vec<_> = rows.iter().map(row).collect();
     Ok(axum::Json(
-        json!({ "repository": named.name, "pulls": pulls }),
+        json!({ "repository": known.name, "pulls": pulls }),
     ))
+}
+
+/// A pull request that no pass has judged yet has `null` where its verdict would speak.
+fn row(row: &PullRow) -> Value {
+    let told = |field: &str| {
+        let verdict = row.record.verdict.as_ref();
+        verdict.and_then(|verdict| verdict.get(field)).cloned()
+    };
+    json!({
+        "number": row.pull.number,
+        "title": row.pull.title,
+        "author": row.pull.author.as_ref().map(|author| author.login.as_str()),
+        "draft": row.pull.draft,
+        "head": row.pull.head,
+        "base": row.pull.base,
+        "outcome": told("outcome"),
+        "headline": told("title"),
+        "reason": told("reason"),
+        "since": told("since"),
+        "whose_move": told("whose_move"),
+        "by_agent": told("by_agent"),
+        "at": told("at"),
+    })
 }
 
 /// Where to go on in the ledger.
 #[derive(Deserialize)]
-pub struct After {
+pub(super) struct After {
     #[serde(default)]
     after: u64,
 }
 
-/// A page of the ledger of one repository as JSON lines. The chain runs through all repositories of
-/// the server, so only `countersign ledger export` proves it.
-pub async fn ledger(
+/// The ledger of one repository, oldest first, one JSON object a line; `?after=SEQ` goes on from
+/// there. Read page by page while it is sent, so that its length costs no memory. The chain of hashes
+/// runs through all repositories of the server: `countersign ledger verify` proves it, not this part.
+pub(super) async fn ledger(
     State(state): State<WebState>,
-    Path((owner, repo)): Path<(String, String)>,
+    Path((owner, repo)): RepoPath,
     Query(After { after }): Query<After>,
 ) -> Result<Response, Lost> {
-    const PAGE: u32 = 1_000;
-    let named = named(&*state.store, &owner, &repo).await?;
-    let entries = state.store.ledger(Some(named.id), after, PAGE).await?;
-    let mut lines = String::new();
-    for entry in entries {
-        lines.push_str(&json!(entry).to_string());
-        lines.push('\n');
+    let known = repository(&*state.store, &owner, &repo).await?;
+    let mut pages = Pages::new(state.store, known.id, after);
+    // The first page is read before the answer begins: a database that is down is an error, not an
+    // empty ledger.
+    let first = pages.next_page().await?;
+    let lines = stream::try_unfold((pages, Some(first)), async |(mut pages, ready)| {
+        let page = match ready {
+            Some(page) => page,
+            None => pages.next_page().await?,
+        };
+        Ok::<_, StoreError>((!page.is_empty()).then_some((page, (pages, None))))
+    });
+    let headers = [(header::CONTENT_TYPE, "application/x-ndjson")];
+    Ok((headers, Body::from_stream(lines)).into_response())
+}
+
+struct Pages {
+    store: Arc<dyn Store>,
+    repo: RepoId,
+    after: u64,
+    last: bool,
+}
+
+impl Pages {
+    const LENGTH: u32 = 1_000;
+
+    fn new(store: Arc<dyn Store>, repo: RepoId, after: u64) -> Self {
+        Self {
+            store,
+            repo,
+            after,
+            last: false,
+        }
     }
-    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], lines).into_response())
+
+    /// The next lines; empty behind the last.
+    async fn next_page(&mut self) -> Result<Bytes, StoreError> {
+        if self.last {
+            return Ok(Bytes::new());
+        }
+        let page = self.store.ledger(Some(self.repo), self.after, Self::LENGTH);
+        let entries = page.await?;
+        match entries.last() {
+            Some(entry) => self.after = entry.seq,
+            None => self.last = true,
+        }
+        let lines: String = entries
+            .iter()
+            .map(|entry| format!("{}\n", json!(entry)))
+            .collect();
+        Ok(Bytes::from(lines))
+    }
 }

@@ -1,22 +1,36 @@
-//! HTTP in, HTML or JSON out. Nothing is decided here, and nothing is written to GitHub: every page
-//! and answer shows what passes have put on record.
+//! HTTP in, HTML or JSON out. Nothing is decided here and nothing is written to GitHub: every page and
+//! answer shows what passes have put on record, so the dashboard, the API and the check run cannot
+//! disagree.
 //!
-//! With an API token, pages and API are shown only to who has it: programs as `Authorization: Bearer`,
-//! people by signing in once (the cookie holds a value made from the token, not the token). Without
-//! one they are open to whoever reaches the address, which is this machine alone by default.
+//! **Who may look.** With an API token, pages and API are shown only to who has it: programs send it as
+//! `Authorization: Bearer`, people sign in once (`access`). Without one they are open to whoever
+//! reaches the address, which by default is this machine alone. Health, readiness and the style sheet
+//! are open in any case: they tell nothing of any repository.
 //!
-//! No page needs a script, and no header allows one.
+//! **What is shown was written by others.** Titles, check names and findings are escaped by the
+//! templates, links lead to `http` and `https` only, and the headers forbid every script, frame and
+//! foreign resource, so a page that slipped through would still do nothing. No page needs a script.
+//!
+//! **What is left out.** Pages do not update by themselves but for the dashboard, which a `meta` tag
+//! reloads: a reload would close what somebody has unfolded. Attempts to guess the token are not
+//! counted: it is to be long and random, and a proxy counts better.
 
 mod access;
 mod api;
+mod history;
+mod known;
 mod pages;
 pub mod server;
+mod view;
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -24,8 +38,7 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use crate::clock::Clock;
-use crate::domain::model::{PullNumber, RepoId, RepoName};
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 
 /// What the pages and answers are made from.
 #[derive(Clone)]
@@ -34,13 +47,38 @@ pub struct WebState {
     pub store: Arc<dyn Store>,
     /// The time.
     pub clock: Clock,
-    /// Opens API and pages; everybody may see them without.
+    /// Opens API and pages; everybody who reaches the address may see them without one.
     pub api_token: Option<SecretString>,
-    /// GitHub has accepted our credentials.
+    /// GitHub has accepted our credentials at least once.
     pub ready: Arc<AtomicBool>,
+    /// What is where.
+    pub addresses: Addresses,
 }
 
-/// Headers on every answer.
+/// Addresses that pages lead to. Where one is not known, a page does without.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Addresses {
+    /// Where people reach this server. Over https the cookie is for https alone.
+    pub public: Option<String>,
+    /// Where people see pull requests ([`github_pages`]).
+    pub github: Option<String>,
+}
+
+/// The address at which people see what a GitHub's API is about: `https://github.com` for
+/// `https://api.github.com`, `https://HOST` for the `https://HOST/api/v3` of an Enterprise Server, and
+/// the address itself for any other.
+pub fn github_pages(api_url: &str) -> String {
+    let api_url = api_url.trim_end_matches('/');
+    if api_url.eq_ignore_ascii_case("https://api.github.com") {
+        return "https://github.com".to_owned();
+    }
+    api_url
+        .strip_suffix("/api/v3")
+        .unwrap_or(api_url)
+        .to_owned()
+}
+
+/// Headers on every answer, unless it brings its own.
 const HEADERS: [(HeaderName, &str); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -54,33 +92,25 @@ const HEADERS: [(HeaderName, &str); 4] = [
 
 /// Every route but the webhook's.
 pub fn router(state: WebState) -> Router {
+    let programs = axum::middleware::from_fn_with_state(state.clone(), access::programs);
     let api = Router::new()
-        .route(
-            "/api/v1/repos/{owner}/{repo}/pulls/{number}",
-            get(api::pull),
-        )
-        .route("/api/v1/repos/{owner}/{repo}/pulls", get(api::pulls))
-        .route("/api/v1/repos/{owner}/{repo}/ledger", get(api::ledger))
-        .layer(axum::middleware::from_fn_with_state(
-            state.clone(),
-            access::programs,
-        ));
+        .route("/repos/{owner}/{repo}/pulls/{number}", get(api::pull))
+        .route("/repos/{owner}/{repo}/pulls", get(api::pulls))
+        .route("/repos/{owner}/{repo}/ledger", get(api::ledger))
+        .fallback(api::no_such_route)
+        .layer(programs);
+    let people = axum::middleware::from_fn_with_state(state.clone(), access::people);
     let pages = Router::new()
-        .route("/", get(pages::overview))
+        .route("/", get(pages::dashboard))
         .route("/repos/{owner}/{repo}/pulls/{number}", get(pages::pull))
-        .layer(axum::middleware::from_fn_with_state(
-            state.clone(),
-            access::people,
-        ));
+        .layer(people);
     Router::new()
-        .merge(api)
+        .nest("/api/v1", api)
         .merge(pages)
         .route("/signin", post(access::sign_in))
+        .route("/signout", post(access::sign_out))
         .route("/assets/style.css", get(style))
-        .route(
-            "/healthz",
-            get(async || axum::Json(json!({ "alive": true }))),
-        )
+        .route("/healthz", get(healthy))
         .route("/readyz", get(ready))
         .layer(axum::middleware::map_response(with_headers))
         .with_state(state)
@@ -97,77 +127,41 @@ async fn with_headers(mut response: Response) -> Response {
 async fn style() -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/css; charset=utf-8"),
-        (header::CACHE_CONTROL, "max-age=300"),
+        (header::CACHE_CONTROL, "public, max-age=300"),
     ];
-    (headers, include_str!("style.css")).into_response()
+    (headers, include_str!("assets/style.css")).into_response()
 }
 
-/// Ready: the database answers (its migrations were run when it was opened) and GitHub has accepted
-/// our credentials once.
+/// Alive: requests are answered. Nothing else is asked, so that a slow database restarts nobody.
+async fn healthy() -> axum::Json<serde_json::Value> {
+    axum::Json(json!({ "alive": true }))
+}
+
+/// Ready: the database answers (its schema was brought up to date when it was opened) and GitHub has
+/// accepted our credentials once. Whoever is not ready is told why, without the database's own words.
 async fn ready(State(state): State<WebState>) -> Response {
-    let database = state.store.ping().await.is_ok();
+    let mut reasons = Vec::new();
+    let database = state.store.ping().await;
+    if let Err(error) = &database {
+        tracing::error!(%error, "the database does not answer");
+        reasons.push("the database does not answer; the server's log has the cause");
+    }
     let github = state.ready.load(Ordering::Relaxed);
-    let status = if database && github {
+    if !github {
+        reasons.push(
+            "GitHub has not accepted the App's credentials yet; `countersign doctor` tells why",
+        );
+    }
+    let status = if reasons.is_empty() {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    let body = json!({ "ready": database && github, "database": database, "github": github });
+    let body = json!({
+        "ready": reasons.is_empty(),
+        "database": database.is_ok(),
+        "github": github,
+        "reasons": reasons,
+    });
     (status, axum::Json(body)).into_response()
 }
-
-/// A repository and pull request, as an address names them.
-struct Named {
-    id: RepoId,
-    name: RepoName,
-}
-
-/// Why an address leads nowhere.
-enum Lost {
-    /// It names nothing that is known; the sentence says what to do.
-    Unknown(String),
-    /// The store failed; the log has the cause.
-    Failed,
-}
-
-impl From<StoreError> for Lost {
-    fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "a page could not be made");
-        Self::Failed
-    }
-}
-
-impl Lost {
-    fn status(&self) -> StatusCode {
-        match self {
-            Self::Unknown(_) => StatusCode::NOT_FOUND,
-            Self::Failed => StatusCode::INTERNAL_SERVER_ERROR,
-        }
-    }
-
-    fn sentence(&self) -> &str {
-        match self {
-            Self::Unknown(sentence) => sentence,
-            Self::Failed => "The database did not answer; the server's log has the cause.",
-        }
-    }
-}
-
-async fn named(store: &dyn Store, owner: &str, repo: &str) -> Result<Named, Lost> {
-    let text = format!("{owner}/{repo}");
-    let unknown = || {
-        Lost::Unknown(format!(
-            "The repository {text} is not known: is the App installed on it?"
-        ))
-    };
-    let name = RepoName::parse(&text).map_err(|_| unknown())?;
-    let id = store.repo_named(&name).await?.ok_or_else(unknown)?;
-    Ok(Named { id, name })
-}
-
-fn number(text: &str) -> Result<PullNumber, Lost> {
-    let number = text.parse().ok().and_then(PullNumber::new);
-    number.ok_or_else(|| Lost::Unknown(format!("{text:?} is not a pull request's number.")))
-}
-
-type PullPath = Path<(String, String, String)>;

@@ -1,4 +1,4 @@
-//! The pages: what is open, and one page a pull request.
+//! The pages: what is open over all repositories, and one page a pull request.
 
 use std::sync::atomic::Ordering;
 
@@ -6,82 +6,95 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
-use serde_json::Value;
 
-use super::{Lost, PullPath, WebState, named, number};
-use crate::domain::ledger::{Entry, Kind};
-use crate::domain::render::{gate_name, whose_move};
-use crate::domain::verdict::Move;
+use super::WebState;
+use super::history::Happened;
+use super::known::{Lost, PullPath, number, repository};
+use super::view::{Badge, Gate, Prose, When};
+use crate::domain::facts::Freshness;
+use crate::domain::memory::PullRecord;
+use crate::domain::model::{RepoName, Timestamp};
+use crate::domain::policy::Mode;
+use crate::domain::render::json::Told;
+use crate::domain::render::words;
+use crate::domain::verdict::Outcome;
 use crate::store::{DeadLetter, InboxCounts, PullRow};
 
+/// Dead letters that are shown one by one.
+const MOST_LETTERS: u32 = 20;
+
 #[derive(Template)]
-#[template(path = "overview.html")]
-struct Overview {
-    refresh: bool,
+#[template(path = "dashboard.html")]
+struct Dashboard {
+    signed_in: bool,
     ready: bool,
     inbox: InboxCounts,
-    dead: Vec<DeadLetter>,
+    letters: Vec<DeadLetter>,
+    /// How many of which outcome, those that can land first.
+    tally: Vec<(usize, &'static str)>,
     rows: Vec<Row>,
+    repositories: usize,
 }
 
 struct Row {
-    name: String,
-    number: u64,
     page: String,
+    name: RepoName,
+    number: u64,
     title: String,
+    author: Option<String>,
+    base: String,
     by_agent: bool,
-    outcome: String,
+    draft: bool,
+    badge: Badge,
     headline: String,
     whose_move: String,
+    since: Option<When>,
 }
 
 #[derive(Template)]
 #[template(path = "pull.html")]
 struct Pull {
-    refresh: bool,
-    name: String,
+    signed_in: bool,
+    name: RepoName,
     number: u64,
     title: String,
-    outcome: String,
-    headline: String,
-    head: String,
-    base: String,
-    policy: String,
-    reason: String,
-    gates: Vec<Line>,
+    on_github: Option<String>,
+    badge: Badge,
+    verdict: Option<VerdictView>,
     happened: Vec<Happened>,
 }
 
-/// One node of the tree, in the order of display.
-struct Line {
-    depth: usize,
-    state: String,
-    name: String,
-    reason: String,
+struct VerdictView {
+    headline: String,
+    reason: Prose,
     whose_move: String,
-    next: String,
-    records: Vec<Record>,
-}
-
-struct Record {
-    what: String,
-    url: String,
-}
-
-struct Happened {
-    at: String,
-    kind: &'static str,
-    what: String,
-    hash: String,
+    who_merges: Option<&'static str>,
+    observes: bool,
+    by_agent: bool,
+    confirmed: bool,
+    head: String,
+    base: String,
+    base_tip: String,
+    policy: Option<String>,
+    judged: When,
+    open: Vec<Gate>,
+    closed: Vec<Gate>,
 }
 
 #[derive(Template)]
 #[template(path = "message.html")]
 struct Message<'a> {
-    refresh: bool,
+    signed_in: bool,
     title: &'a str,
     text: &'a str,
-    sign_in: bool,
+}
+
+#[derive(Template)]
+#[template(path = "signin.html")]
+struct SignIn<'a> {
+    signed_in: bool,
+    to: &'a str,
+    refused: bool,
 }
 
 fn page(status: StatusCode, template: &impl Template) -> Response {
@@ -94,215 +107,203 @@ fn page(status: StatusCode, template: &impl Template) -> Response {
     }
 }
 
-/// A page that asks for the token.
-pub fn sign_in_form(title: &str, text: &str) -> Response {
-    let message = Message {
-        refresh: false,
-        title,
-        text,
-        sign_in: true,
+/// The page that asks for the token, in place of the page `to`.
+pub(super) fn sign_in_form(to: &str, refused: bool) -> Response {
+    let form = SignIn {
+        signed_in: false,
+        to,
+        refused,
     };
-    page(StatusCode::UNAUTHORIZED, &message)
+    page(StatusCode::UNAUTHORIZED, &form)
 }
 
-fn lost(lost: &Lost) -> Response {
+fn lost(state: &WebState, lost: &Lost) -> Response {
     let message = Message {
-        refresh: false,
-        title: "Not found",
+        signed_in: state.api_token.is_some(),
+        title: match lost {
+            Lost::Unknown(_) => "Not found",
+            Lost::Failed => "Not available",
+        },
         text: lost.sentence(),
-        sign_in: false,
     };
     page(lost.status(), &message)
 }
 
+/// What is on record, or `None` where nothing is, or nothing this version can read: the next pass
+/// writes it anew.
+fn told(record: &PullRecord) -> Option<Told> {
+    let told = Told::read(record.verdict.as_ref()?);
+    told.inspect_err(|error| tracing::warn!(%error, "a recorded verdict cannot be read"))
+        .ok()
+}
+
 /// Every open pull request.
-pub async fn overview(State(state): State<WebState>) -> Response {
-    match gather_overview(&state).await {
-        Ok(overview) => page(StatusCode::OK, &overview),
-        Err(error) => lost(&error),
+pub(super) async fn dashboard(State(state): State<WebState>) -> Response {
+    match overview(&state).await {
+        Ok(dashboard) => page(StatusCode::OK, &dashboard),
+        Err(error) => lost(&state, &error),
     }
 }
 
-async fn gather_overview(state: &WebState) -> Result<Overview, Lost> {
-    const LETTERS: u32 = 20;
-    let rows = state.store.open_pulls(None).await?;
-    Ok(Overview {
-        refresh: true,
+async fn overview(state: &WebState) -> Result<Dashboard, Lost> {
+    let now = state.clock.now();
+    let pulls = state.store.open_pulls(None).await?;
+    let inbox = state.store.inbox().await?;
+    let letters = if inbox.dead > 0 {
+        state.store.dead_letters(MOST_LETTERS).await?
+    } else {
+        Vec::new()
+    };
+    let rows: Vec<_> = pulls.iter().map(|pull| row(pull, now)).collect();
+    let repositories = if rows.is_empty() {
+        state.store.active_repos().await?.len()
+    } else {
+        0
+    };
+    Ok(Dashboard {
+        signed_in: state.api_token.is_some(),
         ready: state.ready.load(Ordering::Relaxed),
-        inbox: state.store.inbox().await?,
-        dead: state.store.dead_letters(LETTERS).await?,
-        rows: rows.iter().map(row).collect(),
+        inbox,
+        letters,
+        tally: tally(&rows),
+        rows,
+        repositories,
     })
 }
 
-fn row(row: &PullRow) -> Row {
-    let verdict = row.record.verdict.as_ref();
+fn tally(rows: &[Row]) -> Vec<(usize, &'static str)> {
+    let outcomes = [
+        Some(Outcome::Ready),
+        Some(Outcome::Waiting),
+        Some(Outcome::Blocked),
+        Some(Outcome::Undetermined),
+        Some(Outcome::Held),
+        Some(Outcome::Ignored),
+        None,
+    ];
+    outcomes
+        .into_iter()
+        .map(|outcome| Badge::new(outcome).word())
+        .map(|word| {
+            (
+                rows.iter().filter(|row| row.badge.word() == word).count(),
+                word,
+            )
+        })
+        .filter(|(count, _)| *count > 0)
+        .collect()
+}
+
+fn row(row: &PullRow, now: Timestamp) -> Row {
+    let told = told(&row.record);
+    let told = told.as_ref();
     Row {
-        name: row.name.to_string(),
-        number: row.pull.number.get(),
         page: format!("/repos/{}/pulls/{}", row.name, row.pull.number),
+        name: row.name.clone(),
+        number: row.pull.number.get(),
         title: row.pull.title.clone(),
-        by_agent: verdict
-            .and_then(|v| v["by_agent"].as_bool())
-            .unwrap_or(false),
-        outcome: text(verdict, "outcome").unwrap_or_else(|| "unknown".into()),
-        headline: text(verdict, "headline").unwrap_or_else(|| "not judged yet".into()),
-        whose_move: verdict.map_or_else(String::new, |verdict| {
-            let moves = verdict["whose_move"]
-                .as_array()
-                .map_or(&[][..], Vec::as_slice);
-            moves.iter().map(move_text).collect::<Vec<_>>().join(", ")
-        }),
+        author: row
+            .pull
+            .author
+            .as_ref()
+            .map(|author| author.login.as_str().to_owned()),
+        base: row.pull.base.to_string(),
+        by_agent: told.is_some_and(|told| told.by_agent),
+        draft: row.pull.draft,
+        badge: Badge::new(told.map(|told| told.outcome)),
+        headline: told.map_or_else(|| "A pass is to come.".into(), headline),
+        whose_move: told.map_or_else(
+            || "Countersign".into(),
+            |t| words::whose_moves(&t.whose_move),
+        ),
+        since: told
+            .and_then(|told| told.since)
+            .map(|since| When::new(since, now)),
     }
 }
 
-fn text(value: Option<&Value>, field: &str) -> Option<String> {
-    value?.get(field)?.as_str().map(str::to_owned)
-}
-
-fn move_text(value: &Value) -> String {
-    serde_json::from_value::<Move>(value.clone())
-        .map_or_else(|_| String::new(), |on| whose_move(&on))
+/// The line of the check run, without the word that its badge says beside it; for a record of an
+/// earlier version its reason.
+fn headline(told: &Told) -> String {
+    let line = match told.title.as_str() {
+        "" => &told.reason,
+        title => title,
+    };
+    let said = ["Blocked: ", "Held: ", "Not judged: "];
+    let rest = said.iter().find_map(|word| line.strip_prefix(word));
+    rest.unwrap_or(line).to_owned()
 }
 
 /// One pull request.
-pub async fn pull(State(state): State<WebState>, Path((owner, repo, text)): PullPath) -> Response {
-    match gather_pull(&state, &owner, &repo, &text).await {
+pub(super) async fn pull(
+    State(state): State<WebState>,
+    Path((owner, repo, text)): PullPath,
+) -> Response {
+    match one(&state, &owner, &repo, &text).await {
         Ok(pull) => page(StatusCode::OK, &pull),
-        Err(error) => lost(&error),
+        Err(error) => lost(&state, &error),
     }
 }
 
-async fn gather_pull(
-    state: &WebState,
-    owner: &str,
-    repo: &str,
-    number_text: &str,
-) -> Result<Pull, Lost> {
-    let named = named(&*state.store, owner, repo).await?;
-    let number = number(number_text)?;
-    let record = state.store.record(named.id, number).await?;
-    let memory = state.store.pull(named.id, number).await?.value;
-    let unknown = || {
-        let name = &named.name;
-        Lost::Unknown(format!(
-            "{name}#{number} is not known here: no delivery told of it yet."
-        ))
-    };
+async fn one(state: &WebState, owner: &str, repo: &str, text: &str) -> Result<Pull, Lost> {
+    let known = repository(&*state.store, owner, repo).await?;
+    let number = number(text)?;
+    let record = state.store.record(known.id, number).await?;
+    let memory = state.store.pull(known.id, number).await?.value;
     if record.verdict.is_none() && memory.pull.is_none() {
-        return Err(unknown());
+        return Err(Lost::Unknown(format!(
+            "{}#{number} is not known here: no delivery and no sweep has told of it yet.",
+            known.name
+        )));
     }
-    let verdict = record.verdict.unwrap_or(Value::Null);
-    let told = |field: &str| text(Some(&verdict), field).unwrap_or_else(|| "-".into());
-    let mut gates = Vec::new();
-    for gate in verdict["gates"].as_array().map_or(&[][..], Vec::as_slice) {
-        lines(gate, 0, &mut gates);
-    }
-    let entries = state.store.ledger_of(named.id, number).await?;
+    let now = state.clock.now();
+    let entries = state.store.ledger_of(known.id, number).await?;
+    let told = told(&record);
     Ok(Pull {
-        refresh: true,
-        name: named.name.to_string(),
+        signed_in: state.api_token.is_some(),
+        on_github: state
+            .addresses
+            .github
+            .as_ref()
+            .map(|github| format!("{github}/{}/pull/{number}", known.name)),
         number: number.get(),
         title: memory.pull.map(|pull| pull.title).unwrap_or_default(),
-        outcome: told("outcome"),
-        headline: told("headline"),
-        head: told("head"),
-        base: told("base"),
-        policy: told("policy"),
-        reason: told("reason"),
-        gates,
-        happened: entries.iter().rev().map(happened).collect(),
+        badge: Badge::new(told.as_ref().map(|told| told.outcome)),
+        verdict: told.as_ref().map(|told| verdict(told, now)),
+        happened: entries
+            .iter()
+            .rev()
+            .map(|entry| Happened::new(entry, now))
+            .collect(),
+        name: known.name,
     })
 }
 
-fn lines(gate: &Value, depth: usize, into: &mut Vec<Line>) {
-    let told = |field: &str| text(Some(gate), field).unwrap_or_default();
-    let on: Option<Move> = serde_json::from_value(gate["whose_move"].clone()).ok();
-    let name = told("name");
-    let records = gate["rests_on"].as_array().map_or(&[][..], Vec::as_slice);
-    into.push(Line {
-        depth: depth.min(2),
-        state: told("state"),
-        name: if depth == 0 { gate_name(&name) } else { name },
-        reason: told("reason"),
-        whose_move: match on {
-            None | Some(Move::Nobody) => String::new(),
-            Some(on) => whose_move(&on),
-        },
-        next: told("next"),
-        records: records.iter().map(record).collect(),
-    });
-    for detail in gate["details"].as_array().map_or(&[][..], Vec::as_slice) {
-        lines(detail, depth + 1, into);
+fn verdict(told: &Told, now: Timestamp) -> VerdictView {
+    let gates = told.gates.iter();
+    let (open, closed): (Vec<_>, Vec<_>) = gates.partition(|gate| gate.is_open());
+    let shown = |gates: Vec<_>| gates.into_iter().map(|gate| Gate::new(gate, now)).collect();
+    VerdictView {
+        headline: headline(told),
+        reason: Prose::new(&told.reason),
+        whose_move: words::whose_moves(&told.whose_move),
+        who_merges: (told.outcome == Outcome::Ready).then(|| words::landing(told.landing)),
+        observes: told.mode == Some(Mode::Observe),
+        by_agent: told.by_agent,
+        confirmed: told.freshness == Freshness::Confirmed,
+        head: text_of(told.head.as_ref()),
+        base: text_of(told.base.as_ref()),
+        base_tip: told
+            .base_tip
+            .as_ref()
+            .map_or_else(String::new, |tip| tip.short().to_owned()),
+        policy: told.policy.as_ref().map(ToString::to_string),
+        judged: When::new(told.at, now),
+        open: shown(open),
+        closed: shown(closed),
     }
 }
 
-/// Only addresses of the web are made links.
-fn record(value: &Value) -> Record {
-    let url = text(Some(value), "url").unwrap_or_default();
-    let web = url.starts_with("https://") || url.starts_with("http://");
-    Record {
-        what: text(Some(value), "what").unwrap_or_default(),
-        url: if web { url } else { String::new() },
-    }
-}
-
-fn happened(entry: &Entry) -> Happened {
-    let head = entry.head.as_ref().map_or("", |head| head.short());
-    let body = &entry.body;
-    let told = |field: &str| text(Some(body), field).unwrap_or_default();
-    let (kind, what) = match entry.kind {
-        Kind::Verdict => (
-            "verdict",
-            format!("{head} is {}: {}", told("outcome"), told("reason")),
-        ),
-        Kind::Intent => ("intent", format!("about to merge {head}")),
-        Kind::Outcome => ("outcome", format!("merge of {head}: {}", outcome(body))),
-        Kind::Landed => (
-            "landed",
-            format!("{} landed: {}", short(&told("commit")), told("how")),
-        ),
-        Kind::MergedPastGate => {
-            let by = body["by"]["login"].as_str().unwrap_or("somebody");
-            (
-                "past the gate",
-                format!("{head} was merged by {by}, not by Countersign"),
-            )
-        }
-        Kind::Freeze => ("freeze", format!("{}: {}", told("base"), told("frozen"))),
-        Kind::Hold => {
-            let held = body["hold"].as_object();
-            let by = body["hold"]["by"].as_str().unwrap_or("somebody");
-            let what = if held.is_some() {
-                format!("held by {by}")
-            } else {
-                "let go".into()
-            };
-            ("hold", what)
-        }
-    };
-    Happened {
-        at: entry.at.format("%Y-%m-%d %H:%M:%S UTC").to_string(),
-        kind,
-        what,
-        hash: short(&entry.hash),
-    }
-}
-
-/// What came of a merge, from the one field of its record.
-fn outcome(body: &Value) -> String {
-    let Some((word, value)) = body.as_object().and_then(|fields| fields.iter().next()) else {
-        return "unknown".into();
-    };
-    let told = value.as_str().unwrap_or_default();
-    match word.as_str() {
-        "merged" => format!("merged as {}", short(told)),
-        "head_moved" => format!("GitHub says the head moved ({told})"),
-        "base_moved" => format!("GitHub says the base moved ({told})"),
-        _ => format!("GitHub refused ({told})"),
-    }
-}
-
-fn short(id: &str) -> String {
-    id.chars().take(7).collect()
+fn text_of(value: Option<&impl ToString>) -> String {
+    value.map_or_else(|| "unknown".into(), ToString::to_string)
 }

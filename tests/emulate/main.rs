@@ -101,6 +101,7 @@ impl Server {
             own_app: AppId::new(peer::APP_ID).unwrap(),
             webhook_secrets: vec![peer::SECRET.into()],
             api_token: None,
+            addresses: countersign::web::Addresses::default(),
             sweep_interval: std::time::Duration::from_secs(3600),
             shadow: false,
         });

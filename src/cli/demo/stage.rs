@@ -205,6 +205,7 @@ fn product(github: &Simulator, api_url: &str, store: Arc<dyn Store>) -> anyhow::
         own_app,
         webhook_secrets: vec![credentials.webhook_secret.clone().into()],
         api_token: None,
+        addresses: crate::web::Addresses::default(),
         sweep_interval: Duration::from_secs(600),
         shadow: false,
     }))

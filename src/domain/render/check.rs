@@ -1,23 +1,45 @@
 //! The check run's page.
 //!
-//! A completed page says success or failure; anything that may still move by itself stays open. The
-//! JSON block at the end of the text is for programs and is never cut: prose gives way first.
-
-use std::fmt::Write;
+//! A commit has one check run named `countersign`, and GitHub lets a completed one stand for ever. So
+//! a page is completed only when nothing but a push or an owner can change what it says: `success`
+//! when every gate is satisfied, `failure` when a gate failed for good. Whatever may still move by
+//! itself stays `in_progress`, which holds a merge up just as well.
+//!
+//! Two pull requests can share one head, and then share its one check. The page speaks for both: it is
+//! no success while a sibling is not ready.
+//!
+//! GitHub refuses a page whose summary or text is over its limit, and the refused update would be the
+//! one that carries the conclusion. Both are cut at whole lines, with a note; the JSON block at the
+//! end of the text is for programs and is never cut, prose gives way first.
+//!
+//! What is left out on purpose: the time of the pass. A page that names it would change with every
+//! pass, and every change is a write and a notification.
 
 use serde::Serialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::markdown::{cell, cut, link};
-use super::{gate_name, json, whose_move};
+use super::markdown::{Place, code, inline, link};
+use super::{json, text, words};
 use crate::domain::model::PullNumber;
 use crate::domain::policy::Mode;
 use crate::domain::verdict::{GateResult, Landing, Move, Outcome, State, Verdict};
 
-/// GitHub's limit on summary and text each, in bytes.
-const MOST: usize = 65_535;
-/// GitHub's titles have no stated limit; longer ones are not readable in its lists.
-const TITLE: usize = 200;
+/// GitHub's limit on summary and text each (`output` of "Create a check run"). It counts characters,
+/// by its documentation; bytes, by what it refuses. Bytes are the stricter.
+const MOST_BYTES: usize = 65_535;
+/// What the JSON block may take of the text.
+const MOST_BLOCK_BYTES: usize = 45_000;
+/// A sentence in the table, in characters.
+const CELL_CHARS: usize = 300;
+/// A sentence of the prose, in characters.
+const SENTENCE_CHARS: usize = 1_000;
+/// A name (of a check, a file, a record), in characters.
+const NAME_CHARS: usize = 120;
+/// Records named in a cell.
+const MOST_RECORDS: usize = 5;
+/// Parts of a gate that are listed one by one.
+const MOST_DETAILS: usize = 60;
 
 /// A button on the check run's page (`requested_action`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -30,20 +52,29 @@ pub struct Button {
     pub identifier: &'static str,
 }
 
-const RECHECK: Button = Button {
+/// Reads everything again.
+pub const RECHECK: Button = Button {
     label: "Re-check",
     description: "Read everything again",
     identifier: "recheck",
 };
-const HOLD: Button = Button {
+/// Stops this pull request.
+pub const HOLD: Button = Button {
     label: "Hold",
-    description: "Do not merge until it is let go",
+    description: "Do not merge this until it is let go",
     identifier: "hold",
 };
-const UNHOLD: Button = Button {
+/// Ends a hold.
+pub const LET_GO: Button = Button {
     label: "Let go",
     description: "End the hold",
     identifier: "unhold",
+};
+/// Asks the policy's verifiers for a verification of this head.
+pub const VERIFY: Button = Button {
+    label: "Request verification",
+    description: "Ask a verifier to check this head",
+    identifier: "verify",
 };
 
 /// What a check run says. `conclusion: None` means `in_progress`.
@@ -64,31 +95,53 @@ pub struct CheckPage {
 /// Renders a verdict as a check run. `siblings` are other open pull requests with the same head that
 /// are not ready: the head's one check cannot be a success then.
 pub fn page(verdict: &Verdict, siblings: &[PullNumber]) -> CheckPage {
-    let held = verdict.outcome == Outcome::Held;
     CheckPage {
         conclusion: conclusion(verdict, siblings),
         title: title(verdict, siblings),
-        summary: cut(&summary(verdict, siblings), MOST),
-        text: text(verdict),
-        buttons: vec![RECHECK, if held { UNHOLD } else { HOLD }],
+        summary: cut(&summary(verdict, siblings), MOST_BYTES),
+        text: body(verdict, siblings),
+        buttons: buttons(verdict),
     }
 }
 
-/// A digest of what a page says: its outcome, its gates and what is offered on it.
+/// A digest of what matters on a page: pages with equal digests need not be published again.
+///
+/// Made from the conclusion, the title, the buttons, what is open and what to do about it, and the
+/// JSON block without its `since` fields. Left out are the times and the table, which tells the same
+/// again with times and links.
 pub fn digest(page: &CheckPage) -> String {
+    let (prose, block) = match page.text.rsplit_once(FENCE) {
+        Some((prose, block)) => (prose, without_times(block)),
+        None => (page.text.as_str(), String::new()),
+    };
+    let buttons = page.buttons.iter().map(|button| button.identifier);
     let mut hash = Sha256::new();
     for part in [
         page.conclusion.unwrap_or("open"),
         &page.title,
-        &page.summary,
-    ] {
+        prose,
+        &block,
+    ]
+    .into_iter()
+    .chain(buttons)
+    {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    for button in &page.buttons {
-        hash.update(button.identifier);
-    }
     hex::encode(hash.finalize())
+}
+
+fn without_times(block: &str) -> String {
+    let json = block.trim_end().trim_end_matches("```");
+    let Ok(mut value) = serde_json::from_str::<Value>(json) else {
+        return block.to_owned();
+    };
+    for gate in value["gates"].as_array_mut().into_iter().flatten() {
+        if let Some(gate) = gate.as_object_mut() {
+            gate.remove("since");
+        }
+    }
+    value.to_string()
 }
 
 fn conclusion(verdict: &Verdict, siblings: &[PullNumber]) -> Option<&'static str> {
@@ -96,123 +149,134 @@ fn conclusion(verdict: &Verdict, siblings: &[PullNumber]) -> Option<&'static str
         return Some("neutral");
     }
     match verdict.outcome {
-        Outcome::Ready if siblings.is_empty() => Some("success"),
+        Outcome::Ready | Outcome::Merged => {
+            let every_gate_passes =
+                !verdict.gates.is_empty() && verdict.open_gates().next().is_none();
+            (every_gate_passes && siblings.is_empty()).then_some("success")
+        }
         Outcome::Blocked => {
             let mut failed = verdict.gates.iter().filter_map(|gate| match &gate.state {
                 State::Failed { on } => Some(on),
                 _ => None,
             });
-            let only_a_push_or_an_owner = failed.all(|on| matches!(on, Move::Author | Move::Owner));
-            only_a_push_or_an_owner.then_some("failure")
+            failed.all(only_a_push_or_an_owner).then_some("failure")
         }
-        Outcome::Ready
-        | Outcome::Merged
-        | Outcome::Waiting
-        | Outcome::Undetermined
-        | Outcome::Held
-        | Outcome::Ignored => None,
+        Outcome::Waiting | Outcome::Undetermined | Outcome::Held | Outcome::Ignored => None,
+    }
+}
+
+fn only_a_push_or_an_owner(on: &Move) -> bool {
+    match on {
+        Move::Author | Move::Owner | Move::Operator => true,
+        Move::Nobody
+        | Move::Verifier(_)
+        | Move::Ci
+        | Move::Maintainer
+        | Move::GitHub
+        | Move::Countersign => false,
     }
 }
 
 fn title(verdict: &Verdict, siblings: &[PullNumber]) -> String {
-    let open = verdict.open_gates().count();
-    let of = match (open, verdict.gates.len()) {
-        (0, _) => String::new(),
-        (open, all) => format!(" ({open} of {all} gates open)"),
-    };
-    let foremost = verdict.foremost();
-    let said = match verdict.outcome {
-        Outcome::Merged => "Merged".to_owned(),
-        Outcome::Ready if !siblings.is_empty() => {
-            format!("Ready, but #{} shares this head and is not", siblings[0])
+    let headline = match (verdict.outcome, siblings) {
+        (Outcome::Ready, [first, rest @ ..]) if verdict.mode != Some(Mode::Observe) => {
+            let others = match rest.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("Ready, but #{first}{others} with the same head is not")
         }
-        Outcome::Ready => match verdict.landing {
-            Landing::Now | Landing::Observed => "Ready to merge".to_owned(),
-            Landing::WhenRequested => "Ready; merges when asked".to_owned(),
-            Landing::ByPeople => "Ready; people merge this one".to_owned(),
-        },
-        Outcome::Held => {
-            let held = verdict.gates.iter().find(|gate| gate.gate == "not_held");
-            held.map_or("Held".into(), |gate| format!("Held: {}", gate.reason))
-        }
-        Outcome::Blocked => {
-            foremost.map_or("Blocked".into(), |gate| format!("Blocked: {}", gate.reason))
-        }
-        Outcome::Undetermined => {
-            let why = foremost.map_or(&verdict.reason, |gate| &gate.reason);
-            format!("Undetermined: {why}")
-        }
-        Outcome::Waiting => foremost.map_or("Waiting".into(), waiting),
-        Outcome::Ignored => format!("Not judged: {}", verdict.reason),
+        _ => words::headline(verdict),
     };
-    let observed = verdict.mode == Some(Mode::Observe);
-    let said = if observed {
-        format!("Observed only, would be: {said}")
-    } else {
-        said
-    };
-    let fits = TITLE - of.len();
-    let said: String = if said.chars().count() > fits {
-        said.chars().take(fits - 1).chain(['…']).collect()
-    } else {
-        said
-    };
-    said.replace(['\n', '\r'], " ") + &of
+    let title = words::title(&headline, &words::count_of_open(verdict), json::TITLE_CHARS);
+    text::line(&title)
+        .replace('@', "@\u{200b}")
+        .replace("<!", "<\u{200b}!")
 }
 
-fn waiting(gate: &GateResult) -> String {
-    match gate.gate.as_str() {
-        "checks" => "Waiting for checks".into(),
-        "certification" => "Waiting for the certification".into(),
-        "second_verifier" => "Waiting for a second verifier".into(),
-        "mutation_check" => "Waiting for mutation evidence".into(),
-        "exercised" => "Waiting for tests against the real thing".into(),
-        "approvals" => "Waiting for approvals".into(),
-        "not_draft" => "Waiting: it is a draft".into(),
-        "conflicts" => "Waiting for GitHub to look for conflicts".into(),
-        _ => format!("Waiting: {}", gate.reason),
+fn buttons(verdict: &Verdict) -> Vec<Button> {
+    let mut buttons = match verdict.outcome {
+        Outcome::Merged => return Vec::new(),
+        Outcome::Ignored => vec![RECHECK],
+        Outcome::Held => vec![RECHECK, LET_GO],
+        Outcome::Ready | Outcome::Waiting | Outcome::Blocked | Outcome::Undetermined => {
+            vec![RECHECK, HOLD]
+        }
+    };
+    let verifiers = |gate: &GateResult| matches!(gate.state.whose_move(), Move::Verifier(_));
+    if verdict.open_gates().any(verifiers) {
+        buttons.push(VERIFY);
     }
+    buttons
 }
 
 fn summary(verdict: &Verdict, siblings: &[PullNumber]) -> String {
-    let mut text = String::new();
-    // Writing to a String cannot fail.
-    if let Some(head) = &verdict.head {
-        let base = verdict.base.as_ref().map_or("?", |base| base.as_str());
-        let _ = writeln!(text, "For head `{head}` into `{}`.\n", cell(base));
+    let mut lines = vec![about(verdict)];
+    if !siblings.is_empty() {
+        let numbers: Vec<_> = siblings.iter().take(20).map(|n| format!("#{n}")).collect();
+        let are = if siblings.len() == 1 { "has" } else { "have" };
+        lines.push(String::new());
+        lines.push(format!(
+            "{} {are} the same head and is not ready. A commit has one check, so it stays open for all.",
+            numbers.join(", ")
+        ));
     }
-    for sibling in siblings {
-        let _ = writeln!(
-            text,
-            "#{sibling} has the same head and is not ready; a commit has one check, so it stays open.\n"
-        );
-    }
+    lines.push(String::new());
     if verdict.gates.is_empty() {
-        let _ = writeln!(text, "{}.", cell(&verdict.reason));
-        return text;
+        lines.push(format!(
+            "No gate was judged: {}",
+            inline(
+                &text::stopped(&verdict.reason),
+                Place::Sentence,
+                SENTENCE_CHARS
+            )
+        ));
+        return lines.join("\n") + "\n";
     }
-    text.push_str("| gate | state | why | rests on | since | move |\n|---|---|---|---|---|---|\n");
-    for gate in &verdict.gates {
-        let on = match gate.state.whose_move() {
-            Move::Nobody => String::new(),
-            on => cell(&whose_move(&on)),
-        };
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} | {on} |",
-            gate_name(&gate.gate),
-            state(&gate.state),
-            cell(&gate.reason),
-            rests_on(gate),
-            gate.since
-                .map_or_else(String::new, |since| since.format("%m-%d %H:%M").to_string()),
-        );
-    }
-    text
+    lines.push("| Gate | State | Why | Rests on | Since (UTC) | Whose move |".into());
+    lines.push("|---|---|---|---|---|---|".into());
+    lines.extend(verdict.gates.iter().map(row));
+    lines.join("\n") + "\n"
 }
 
+fn about(verdict: &Verdict) -> String {
+    let head = match &verdict.head {
+        Some(head) => format!("Head {}", code(head.short())),
+        None => "Head unknown".into(),
+    };
+    let base = verdict
+        .base
+        .as_ref()
+        .map_or_else(String::new, |base| format!(" into {}", code(base.as_str())));
+    let policy = verdict.policy.as_ref().map_or_else(String::new, |policy| {
+        format!(
+            ", by the policy {}",
+            code(&format!("{:.7}", policy.as_str()))
+        )
+    });
+    format!("{head}{base}{policy}.")
+}
+
+fn row(gate: &GateResult) -> String {
+    let since = gate.since.map_or_else(String::new, |since| {
+        since.format("%Y-%m-%d %H:%M").to_string()
+    });
+    let on = match gate.state.whose_move() {
+        Move::Nobody => String::new(),
+        on => inline(&words::whose_move(&on), Place::Cell, CELL_CHARS),
+    };
+    format!(
+        "| {} | {} | {} | {} | {since} | {on} |",
+        inline(&words::gate_name(&gate.gate), Place::Cell, NAME_CHARS),
+        state(&gate.state),
+        inline(&gate.reason, Place::Cell, CELL_CHARS),
+        rests_on(&gate.state),
+    )
+}
+
+/// A sign and the word: neither colour nor picture alone tells a state.
 fn state(state: &State) -> String {
-    let glyph = match state {
+    let sign = match state {
         State::Satisfied { .. } => "✅",
         State::Waiting { .. } => "⏳",
         State::Failed { .. } => "❌",
@@ -220,71 +284,148 @@ fn state(state: &State) -> String {
         State::Undetermined { .. } => "❔",
         State::Overridden { .. } => "⚠️",
     };
-    format!("{glyph} {}", state.word())
+    format!("{sign} {}", state.word())
 }
 
-/// At most three records with a page of their own; standing facts need none.
-fn rests_on(gate: &GateResult) -> String {
-    let State::Satisfied { proof } = &gate.state else {
-        return String::new();
-    };
-    let records = proof.records();
-    let links: Vec<_> = records
-        .iter()
-        .filter(|record| record.url.is_some())
-        .take(3)
-        .map(|record| link(&record.what, record.url.as_deref()))
-        .collect();
-    let more = records
-        .iter()
-        .filter(|r| r.url.is_some())
-        .count()
-        .saturating_sub(3);
-    match (links.is_empty(), more) {
-        (true, _) => String::new(),
-        (false, 0) => links.join(", "),
-        (false, more) => format!("{} and {more} more", links.join(", ")),
+fn rests_on(state: &State) -> String {
+    match state {
+        State::Satisfied { proof } => {
+            let records = proof.records();
+            let mut named: Vec<_> = records
+                .iter()
+                .take(MOST_RECORDS)
+                .map(|record| link(&record.what, record.url.as_deref(), Place::Cell, NAME_CHARS))
+                .collect();
+            if records.len() > MOST_RECORDS {
+                named.push(format!("{} more", records.len() - MOST_RECORDS));
+            }
+            named.join(", ")
+        }
+        State::Overridden { by } => {
+            format!("override by {}", inline(by, Place::Cell, NAME_CHARS))
+        }
+        State::Waiting { .. }
+        | State::Failed { .. }
+        | State::Skipped
+        | State::Undetermined { .. } => String::new(),
     }
 }
 
-fn text(verdict: &Verdict) -> String {
-    let block = block(verdict);
-    let mut prose = String::new();
+/// What opens the JSON block. It occurs once in a page: back-ticks of others are escaped.
+const FENCE: &str = "```json\n";
+
+fn body(verdict: &Verdict, siblings: &[PullNumber]) -> String {
+    let json = json::short(verdict, siblings, MOST_BLOCK_BYTES);
+    let block = format!("\n{FENCE}{json}\n```\n");
+    let prose = prose(verdict);
+    cut(&prose, MOST_BYTES.saturating_sub(block.len())) + &block
+}
+
+/// What to do, in the order of the gates. No line begins with somebody else's text.
+fn prose(verdict: &Verdict) -> String {
+    let mut lines = Vec::new();
     for (index, gate) in verdict.open_gates().enumerate() {
-        let _ = write!(
-            prose,
-            "{}. **{}**: {}",
+        lines.push(format!(
+            "{}. **{}**: {}{}",
             index + 1,
-            gate_name(&gate.gate),
-            cell(&gate.reason)
-        );
+            inline(&words::gate_name(&gate.gate), Place::Sentence, NAME_CHARS),
+            inline(
+                &text::stopped(&gate.reason),
+                Place::Sentence,
+                SENTENCE_CHARS
+            ),
+            whose(gate),
+        ));
         if let Some(next) = &gate.next {
-            let _ = write!(prose, " Next: {}.", cell(next));
+            lines.push(format!(
+                "   - **Next:** {}",
+                inline(&text::stopped(next), Place::Sentence, SENTENCE_CHARS)
+            ));
         }
-        if let Some(since) = gate.since {
-            let _ = write!(prose, " (since {})", since.format("%Y-%m-%d %H:%M UTC"));
-        }
-        prose.push('\n');
-        for detail in &gate.details {
-            let _ = writeln!(
-                prose,
-                "   - {} {}: {}",
-                state(&detail.state),
-                cell(&detail.gate),
-                cell(&detail.reason)
-            );
-        }
+        details(&gate.details, 1, &mut lines);
     }
-    if prose.is_empty() {
-        prose.push_str("Nothing is open.\n");
+    if lines.is_empty() {
+        return done(verdict);
     }
-    let room = MOST.saturating_sub(block.len());
-    cut(&prose, room) + &block
+    format!("### What is open\n\n{}\n", lines.join("\n"))
 }
 
-/// The stable fields for programs, in a fence that their content cannot end.
-fn block(verdict: &Verdict) -> String {
-    let json = json::short(verdict).to_string();
-    // JSON on one line: a fence within it stands in the middle of the line and closes nothing.
-    format!("\n```json\n{json}\n```\n")
+fn whose(gate: &GateResult) -> String {
+    match gate.state.whose_move() {
+        Move::Nobody => String::new(),
+        on => format!(
+            " Whose move: {}.",
+            inline(&words::whose_move(&on), Place::Sentence, CELL_CHARS)
+        ),
+    }
+}
+
+/// The parts of an open gate that are open themselves; of the others only how many.
+fn details(parts: &[GateResult], depth: usize, lines: &mut Vec<String>) {
+    let indent = "   ".repeat(depth);
+    let open: Vec<_> = parts.iter().filter(|part| !part.state.passes()).collect();
+    for part in open.iter().take(MOST_DETAILS) {
+        let next = part.next.as_ref().map_or_else(String::new, |next| {
+            let next = inline(&text::stopped(next), Place::Sentence, SENTENCE_CHARS);
+            format!(" **Next:** {next}")
+        });
+        lines.push(format!(
+            "{indent}- {}, {}: {}{next}",
+            state(&part.state),
+            inline(&part.gate, Place::Sentence, NAME_CHARS),
+            inline(
+                &text::stopped(&part.reason),
+                Place::Sentence,
+                SENTENCE_CHARS
+            ),
+        ));
+        details(&part.details, depth + 1, lines);
+    }
+    if open.len() > MOST_DETAILS {
+        lines.push(format!("{indent}- and {} more", open.len() - MOST_DETAILS));
+    }
+    match parts.len() - open.len() {
+        0 => {}
+        1 => lines.push(format!("{indent}- 1 other passes")),
+        fine => lines.push(format!("{indent}- {fine} others pass")),
+    }
+}
+
+fn done(verdict: &Verdict) -> String {
+    match verdict.outcome {
+        Outcome::Ready => {
+            let how = match verdict.landing {
+                Landing::WhenRequested => {
+                    " Comment `/countersign merge` to ask for it, on a line of its own."
+                }
+                Landing::Now | Landing::ByPeople | Landing::Observed => "",
+            };
+            format!(
+                "Nothing is open. {}{how}\n",
+                words::landing(verdict.landing)
+            )
+        }
+        Outcome::Merged => "It is merged; nothing is open.\n".into(),
+        Outcome::Waiting
+        | Outcome::Blocked
+        | Outcome::Undetermined
+        | Outcome::Held
+        | Outcome::Ignored => "Nothing is open.\n".into(),
+    }
+}
+
+/// Cuts a text to so many bytes at the end of a line, with a note that says so.
+fn cut(text: &str, most: usize) -> String {
+    const NOTE: &str = "\n\nThe rest does not fit here; Countersign's dashboard shows all of it.\n";
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let mut end = most.saturating_sub(NOTE.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let kept = text.get(..end).unwrap_or_default();
+    // A row or an item that ends in the middle is worse than one that is missing.
+    let kept = kept.rsplit_once('\n').map_or("", |(lines, _)| lines);
+    format!("{kept}{NOTE}")
 }

@@ -1,34 +1,20 @@
 //! A verdict in words. Rendering never decides: it says what the tree says.
+//!
+//! Every face shows the same tree: [`check`] is the check run on GitHub, [`terminal`] what `explain`
+//! prints, [`json`] what programs get and what the dashboard is made from. They share [`words`], so
+//! that nobody reads "waiting" in one place and "pending" in another.
+//!
+//! Most of what a verdict says was written by somebody else: check names, titles, findings, GitHub's
+//! own sentences. [`text`] and `markdown` make such text harmless for the place where it is shown. It
+//! cannot ping anybody, start a command, hide behind an HTML comment, leave its table cell or steer a
+//! terminal.
 
 pub mod check;
 pub mod json;
 mod markdown;
 pub mod terminal;
+pub mod text;
+pub mod words;
 
-use super::verdict::Move;
-
-/// Whose move it is, in words.
-pub fn whose_move(on: &Move) -> String {
-    match on {
-        Move::Nobody => "nobody".into(),
-        Move::Author => "the author".into(),
-        Move::Verifier(names) if names.is_empty() => "a verifier".into(),
-        Move::Verifier(names) => names.join(" or "),
-        Move::Ci => "CI".into(),
-        Move::Maintainer => "somebody with write access".into(),
-        Move::Owner => "an owner of the policy".into(),
-        Move::GitHub => "GitHub".into(),
-        Move::Countersign => "Countersign".into(),
-        Move::Operator => "the operator".into(),
-    }
-}
-
-/// A gate's name as people read it: `second_verifier` becomes "second verifier".
-pub fn gate_name(gate: &str) -> String {
-    match gate {
-        "not_draft" => "not a draft".into(),
-        "conflicts" => "no conflicts".into(),
-        "base" => "base branch".into(),
-        other => other.replace('_', " "),
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,90 +1,155 @@
 //! A verdict for a terminal.
+//!
+//! One node, one line, wrapped nowhere: terminals wrap better than we do, and `grep` works. Open gates
+//! show all they are made of; what is fine shows on what it rests.
 
 use std::fmt::Write;
 
-use super::{gate_name, whose_move};
+use super::{text, words};
+use crate::domain::policy::Mode;
 use crate::domain::verdict::{GateResult, Move, Outcome, State, Verdict};
 
-/// The verdict tree as plain text, with colour where `colour` says so.
+/// The verdict tree as plain text, with ANSI colour where `colour` says so. `name` is what the first
+/// line calls the pull request (`OWNER/REPO#N`).
 pub fn tree(name: &str, verdict: &Verdict, colour: bool) -> String {
-    let mut text = String::new();
     let paint = Paint(colour);
-    let head = verdict
-        .head
-        .as_ref()
-        .map_or("unknown head", |head| head.short());
-    let base = verdict
-        .base
-        .as_ref()
-        .map_or("unknown base", |base| base.as_str());
-    let outcome = paint.outcome(verdict.outcome);
-    // Writing to a String cannot fail.
-    let _ = writeln!(text, "{}  {head} -> {base}", plain(name));
-    let _ = writeln!(text, "{outcome}: {}", plain(&headline(verdict)));
-    let _ = writeln!(text);
+    let headline = words::headline(verdict) + &words::count_of_open(verdict);
+    let mut lines = vec![
+        format!(
+            "{}  {}",
+            paint.with(BOLD, &text::line(name)),
+            paint.with(outcome_colour(verdict.outcome), &text::line(&headline))
+        ),
+        paint.with(DIM, &about(verdict)),
+        String::new(),
+    ];
+    let width = name_width(&verdict.gates);
     for gate in &verdict.gates {
-        write_gate(&mut text, gate, 0, paint);
+        write_gate(
+            &mut lines,
+            gate,
+            &words::gate_name(&gate.gate),
+            Nesting { depth: 0, width },
+            paint,
+        );
     }
-    text
+    if verdict.gates.is_empty() {
+        lines.push(text::stopped(&text::line(&verdict.reason)));
+    }
+    if verdict.outcome == Outcome::Ready {
+        lines.push(String::new());
+        lines.push(words::landing(verdict.landing).to_owned());
+    }
+    lines.join("\n") + "\n"
 }
 
-/// What the outcome rests on, in a line.
-pub fn headline(verdict: &Verdict) -> String {
-    match verdict.foremost() {
-        Some(gate) => {
-            let all = verdict.gates.len();
-            let open = verdict.open_gates().count();
-            format!(
-                "{open} of {all} gates open, first {}",
-                gate_name(&gate.gate)
-            )
-        }
-        None => verdict.reason.clone(),
-    }
-}
-
-fn write_gate(text: &mut String, gate: &GateResult, depth: usize, paint: Paint) {
-    let indent = "  ".repeat(depth);
-    let name = if depth == 0 {
-        gate_name(&gate.gate)
-    } else {
-        plain(&gate.gate)
+/// What was judged, under what, and how sure the facts are.
+fn about(verdict: &Verdict) -> String {
+    let mut about = String::new();
+    // Writing to a String cannot fail.
+    let _ = match &verdict.head {
+        Some(head) => write!(about, "head {head}"),
+        None => write!(about, "head unknown"),
     };
-    let glyph = paint.state(&gate.state);
-    let _ = writeln!(text, "{indent}{glyph} {name}: {}", plain(&gate.reason));
+    if let Some(base) = &verdict.base {
+        let _ = write!(about, " into {}", text::line(base.as_str()));
+    }
+    if let Some(tip) = &verdict.base_tip {
+        let _ = write!(about, " at {}", tip.short());
+    }
+    if let Some(policy) = &verdict.policy {
+        let _ = write!(about, ", policy {:.7}", policy.as_str());
+    }
+    if verdict.mode == Some(Mode::Observe) {
+        about.push_str(" (observes only)");
+    }
+    if verdict.by_agent {
+        about.push_str(", an agent's");
+    }
+    about
+}
+
+#[derive(Clone, Copy)]
+struct Nesting {
+    depth: usize,
+    /// Names are padded to this many characters.
+    width: usize,
+}
+
+fn name_width(gates: &[GateResult]) -> usize {
+    const WIDEST: usize = 24;
+    let widths = gates.iter().map(|gate| gate.gate.chars().count());
+    widths.max().unwrap_or(0).min(WIDEST)
+}
+
+fn write_gate(lines: &mut Vec<String>, gate: &GateResult, name: &str, at: Nesting, paint: Paint) {
+    let indent = "    ".repeat(at.depth);
+    let (glyph, word) = (words::glyph(gate.state.word()), gate.state.word());
+    let name = text::line(name);
+    lines.push(format!(
+        "{indent}{} {name:width$}  {}",
+        paint.with(state_colour(&gate.state), &format!("{glyph} {word:12}")),
+        text::line(&gate.reason),
+        width = at.width,
+    ));
+    let beneath = format!("{indent}    ");
     let on = gate.state.whose_move();
-    if depth == 0 && on != Move::Nobody {
-        let _ = writeln!(text, "{indent}    move: {}", plain(&whose_move(&on)));
-        if let Some(next) = &gate.next {
-            let _ = writeln!(text, "{indent}    next: {}", plain(next));
-        }
+    if on != Move::Nobody && at.depth == 0 {
+        let since = gate.since.map_or_else(String::new, |since| {
+            format!(", since {}", since.format("%Y-%m-%d %H:%M UTC"))
+        });
+        let on = text::line(&words::whose_move(&on));
+        lines.push(format!("{beneath}whose move: {on}{since}"));
+    }
+    if let Some(next) = &gate.next {
+        let next = format!("next: {}", text::line(next));
+        lines.push(format!("{beneath}{}", paint.with(BOLD, &next)));
     }
     if let State::Satisfied { proof } = &gate.state
         && gate.details.is_empty()
     {
         for record in proof.records().iter().filter(|record| record.url.is_some()) {
             let url = record.url.as_deref().unwrap_or_default();
-            let _ = writeln!(
-                text,
-                "{indent}    rests on: {} {}",
-                plain(&record.what),
-                plain(url)
-            );
+            let record = format!("{} {}", text::line(&record.what), text::line(url));
+            lines.push(format!("{beneath}{}", paint.with(DIM, &record)));
         }
     }
-    // What is fine in its parts needs no parts.
-    if !gate.state.passes() || depth > 0 {
-        for detail in &gate.details {
-            write_gate(text, detail, depth + 1, paint);
-        }
+    let inner = Nesting {
+        depth: at.depth + 1,
+        width: name_width(&gate.details),
+    };
+    for detail in &gate.details {
+        write_gate(lines, detail, &detail.gate, inner, paint);
     }
 }
 
-/// Foreign text without control characters: a terminal obeys some of them.
-fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const RED: &str = "31";
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
+const MAGENTA: &str = "35";
+const CYAN: &str = "36";
+
+fn state_colour(state: &State) -> &'static str {
+    match state {
+        State::Satisfied { .. } => GREEN,
+        State::Waiting { .. } => YELLOW,
+        State::Failed { .. } => RED,
+        State::Skipped => DIM,
+        State::Undetermined { .. } => MAGENTA,
+        State::Overridden { .. } => CYAN,
+    }
+}
+
+fn outcome_colour(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ready | Outcome::Merged => GREEN,
+        Outcome::Waiting | Outcome::Held => YELLOW,
+        Outcome::Blocked => RED,
+        Outcome::Undetermined => MAGENTA,
+        Outcome::Ignored => DIM,
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -97,27 +162,5 @@ impl Paint {
         } else {
             text.to_owned()
         }
-    }
-
-    fn state(self, state: &State) -> String {
-        match state {
-            State::Satisfied { .. } => self.with("32", "✓"),
-            State::Waiting { .. } => self.with("33", "…"),
-            State::Failed { .. } => self.with("31", "✗"),
-            State::Skipped => self.with("90", "-"),
-            State::Undetermined { .. } => self.with("35", "?"),
-            State::Overridden { .. } => self.with("36", "!"),
-        }
-    }
-
-    fn outcome(self, outcome: Outcome) -> String {
-        let code = match outcome {
-            Outcome::Ready | Outcome::Merged => "1;32",
-            Outcome::Waiting | Outcome::Held => "1;33",
-            Outcome::Blocked => "1;31",
-            Outcome::Undetermined => "1;35",
-            Outcome::Ignored => "1;90",
-        };
-        self.with(code, outcome.word())
     }
 }

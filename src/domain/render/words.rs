@@ -1,0 +1,151 @@
+//! The words that all faces share.
+
+use super::text;
+use crate::domain::policy::Mode;
+use crate::domain::verdict::{GateResult, Landing, Move, Outcome, Verdict};
+
+/// Whose move it is, in words.
+pub fn whose_move(on: &Move) -> String {
+    match on {
+        Move::Nobody => "nobody".into(),
+        Move::Author => "the author".into(),
+        Move::Verifier(names) if names.is_empty() => "a verifier".into(),
+        Move::Verifier(names) => names.join(" or "),
+        Move::Ci => "CI".into(),
+        Move::Maintainer => "somebody with write access".into(),
+        Move::Owner => "an owner of the policy".into(),
+        Move::GitHub => "GitHub".into(),
+        Move::Countersign => "Countersign".into(),
+        Move::Operator => "the operator of this server".into(),
+    }
+}
+
+/// Everybody whose move it is, in words, each once; "nobody" where there is none.
+pub fn whose_moves(moves: &[Move]) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for on in moves.iter().filter(|on| **on != Move::Nobody) {
+        let word = whose_move(on);
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    match words.as_slice() {
+        [] => whose_move(&Move::Nobody),
+        words => words.join(", "),
+    }
+}
+
+/// A gate's name as people read it: `second_verifier` is "second verifier".
+pub fn gate_name(gate: &str) -> String {
+    match gate {
+        "not_draft" => "not a draft".into(),
+        "conflicts" => "no conflicts".into(),
+        "base" => "base branch".into(),
+        other => other.replace('_', " "),
+    }
+}
+
+/// What one waits for when this gate is open; `None` where only its reason tells.
+fn awaited(gate: &str) -> Option<&'static str> {
+    Some(match gate {
+        "checks" => "checks",
+        "certification" => "the certification",
+        "second_verifier" => "a second verifier",
+        "mutation_check" => "the mutation check",
+        "exercised" => "tests against the real thing",
+        "approvals" => "approvals",
+        "conflicts" => "GitHub to look for conflicts",
+        _ => return None,
+    })
+}
+
+/// A sign for a gate's state, never without the word beside it. One column wide in a terminal.
+pub fn glyph(state: &str) -> &'static str {
+    match state {
+        "satisfied" => "✓",
+        "waiting" => "…",
+        "failed" => "✗",
+        "skipped" => "–",
+        "overridden" => "!",
+        _ => "?",
+    }
+}
+
+/// Who merges once every gate is satisfied, as a sentence.
+pub fn landing(landing: Landing) -> &'static str {
+    match landing {
+        Landing::Now => "Countersign merges it.",
+        Landing::WhenRequested => {
+            "Countersign merges it once somebody with write access asks for it."
+        }
+        Landing::ByPeople => "People merge it: the policy says that Countersign does not.",
+        Landing::Observed => "Nobody is kept from merging it: the policy only observes.",
+    }
+}
+
+/// The gate that the outcome is named after: the first in the state that decided.
+pub fn leading(verdict: &Verdict) -> Option<&GateResult> {
+    let first = |word: &str| verdict.gates.iter().find(|gate| gate.state.word() == word);
+    match verdict.outcome {
+        Outcome::Blocked => first("failed"),
+        Outcome::Undetermined => first("undetermined"),
+        Outcome::Waiting => first("waiting"),
+        Outcome::Held => verdict.gates.iter().find(|gate| gate.gate == "not_held"),
+        Outcome::Merged | Outcome::Ready | Outcome::Ignored => None,
+    }
+}
+
+/// The outcome in one line of plain text: "Waiting for a second verifier (1 of 6 gates open)".
+pub fn headline(verdict: &Verdict) -> String {
+    let would = verdict.mode == Some(Mode::Observe);
+    let why = |gate: Option<&GateResult>| {
+        let reason = gate.map_or(verdict.reason.as_str(), |gate| gate.reason.as_str());
+        text::unstopped(&text::line(reason)).replace('`', "")
+    };
+    let leading = leading(verdict);
+    let said = match verdict.outcome {
+        Outcome::Merged if would => "merged".into(),
+        Outcome::Merged => "Merged".into(),
+        Outcome::Ready if would => "would be ready to merge".into(),
+        Outcome::Ready => match verdict.landing {
+            Landing::Now | Landing::Observed => "Ready to merge".into(),
+            Landing::WhenRequested => "Ready to merge once somebody asks for it".into(),
+            Landing::ByPeople => "Ready to be merged by people".into(),
+        },
+        Outcome::Waiting => {
+            let verb = if would { "would wait" } else { "Waiting" };
+            match leading.and_then(|gate| awaited(&gate.gate)) {
+                Some(what) => format!("{verb} for {what}"),
+                None => format!("{verb}: {}", why(leading)),
+            }
+        }
+        Outcome::Blocked if would => format!("would be blocked: {}", why(leading)),
+        Outcome::Blocked => format!("Blocked: {}", why(leading)),
+        Outcome::Undetermined if would => format!("cannot tell: {}", why(leading)),
+        Outcome::Undetermined => format!("Cannot tell yet: {}", why(leading)),
+        Outcome::Held if would => format!("would be held: {}", why(leading)),
+        Outcome::Held => format!("Held: {}", why(leading)),
+        Outcome::Ignored if would => format!("would not be judged: {}", why(None)),
+        Outcome::Ignored => format!("Not judged: {}", why(None)),
+    };
+    if would {
+        format!("Observing only: {said}")
+    } else {
+        said
+    }
+}
+
+/// " (1 of 6 gates open)", or nothing when none is.
+pub fn count_of_open(verdict: &Verdict) -> String {
+    match (verdict.open_gates().count(), verdict.gates.len()) {
+        (0, _) => String::new(),
+        (open, 1) => format!(" ({open} of 1 gate open)"),
+        (open, all) => format!(" ({open} of {all} gates open)"),
+    }
+}
+
+/// The headline and the count of open gates, in at most `most` characters. The count is never cut.
+pub fn title(headline: &str, count: &str, most: usize) -> String {
+    let room = most.saturating_sub(count.chars().count());
+    text::clipped(headline, room) + count
+}

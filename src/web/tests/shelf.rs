@@ -1,0 +1,217 @@
+//! A store that holds a few things and is asked for nothing else.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use crate::domain::facts::{Freeze, PullRequest};
+use crate::domain::ledger::{Draft, Entry};
+use crate::domain::memory::{Confirm, HeadMemory, PullMemory, PullRecord, RepoMemory};
+use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
+use crate::store::{
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery, PullRow,
+    Store, StoreError, Stored, Versioned, Waiting,
+};
+
+/// What is on the shelf.
+#[derive(Default)]
+pub struct Shelf {
+    pub pulls: Vec<(PullRequest, Option<Value>)>,
+    pub entries: Vec<Entry>,
+    pub inbox: InboxCounts,
+    pub letters: Vec<DeadLetter>,
+    pub repositories: usize,
+    pub broken: bool,
+}
+
+pub const NAME: &str = "acme/shop";
+
+pub fn repo() -> RepoId {
+    RepoId::new(7).unwrap()
+}
+
+impl Shelf {
+    fn answers(&self) -> Stored<()> {
+        if self.broken {
+            Err(StoreError::Corrupt {
+                what: "the database of acme's secrets".into(),
+                why: "disk I/O error".into(),
+            })
+        } else {
+            Ok(())
+        }
+    }
+
+    fn of(&self, number: PullNumber) -> Option<&(PullRequest, Option<Value>)> {
+        self.pulls.iter().find(|(pull, _)| pull.number == number)
+    }
+}
+
+fn record(verdict: &Option<Value>) -> PullRecord {
+    PullRecord {
+        verdict: verdict.clone(),
+        ..PullRecord::default()
+    }
+}
+
+#[async_trait]
+impl Store for Shelf {
+    async fn inbox(&self) -> Stored<InboxCounts> {
+        self.answers().map(|()| self.inbox)
+    }
+    async fn dead_letters(&self, _limit: u32) -> Stored<Vec<DeadLetter>> {
+        Ok(self.letters.clone())
+    }
+    async fn repo_named(&self, name: &RepoName) -> Stored<Option<RepoId>> {
+        self.answers()?;
+        Ok(name.to_string().eq_ignore_ascii_case(NAME).then(repo))
+    }
+    async fn active_repos(&self) -> Stored<Vec<RepoMemory>> {
+        Ok(vec![RepoMemory::default(); self.repositories])
+    }
+    async fn pull(&self, _repo: RepoId, number: PullNumber) -> Stored<Versioned<PullMemory>> {
+        let value = PullMemory {
+            pull: self.of(number).map(|(pull, _)| pull.clone()),
+            ..PullMemory::default()
+        };
+        Ok(Versioned { value, version: 1 })
+    }
+    async fn open_pulls(&self, _repo: Option<RepoId>) -> Stored<Vec<PullRow>> {
+        self.answers()?;
+        let rows = self.pulls.iter().map(|(pull, verdict)| PullRow {
+            repo: repo(),
+            name: RepoName::parse(NAME).unwrap(),
+            pull: pull.clone(),
+            record: record(verdict),
+        });
+        Ok(rows.collect())
+    }
+    async fn record(&self, _repo: RepoId, number: PullNumber) -> Stored<PullRecord> {
+        Ok(self
+            .of(number)
+            .map(|(_, verdict)| record(verdict))
+            .unwrap_or_default())
+    }
+    async fn ledger(&self, _repo: Option<RepoId>, after: u64, limit: u32) -> Stored<Vec<Entry>> {
+        self.answers()?;
+        let later = self.entries.iter().filter(|entry| entry.seq > after);
+        Ok(later.take(limit as usize).cloned().collect())
+    }
+    async fn ledger_of(&self, _repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
+        let its = self
+            .entries
+            .iter()
+            .filter(|entry| entry.number == Some(number));
+        Ok(its.cloned().collect())
+    }
+    async fn ping(&self) -> Stored<()> {
+        self.answers()
+    }
+
+    // What pages have no business with.
+    async fn accept(&self, _: Vec<NewDelivery>) -> Stored<Vec<Accepted>> {
+        unreachable!()
+    }
+    async fn waiting(&self, _: u32) -> Stored<Vec<Waiting>> {
+        unreachable!()
+    }
+    async fn absorb(&self, _: i64, _: Absorbed, _: Timestamp) -> Stored<()> {
+        unreachable!()
+    }
+    async fn wake(&self, _: &[(Key, Confirm)], _: Timestamp) -> Stored<()> {
+        unreachable!()
+    }
+    async fn lease(&self, _: Timestamp, _: chrono::Duration) -> Stored<Option<Lease>> {
+        unreachable!()
+    }
+    async fn finish(&self, _: Lease, _: Finish, _: Timestamp) -> Stored<()> {
+        unreachable!()
+    }
+    async fn next_due(&self) -> Stored<Option<Timestamp>> {
+        unreachable!()
+    }
+    async fn repo(&self, _: RepoId) -> Stored<Versioned<RepoMemory>> {
+        unreachable!()
+    }
+    async fn head(&self, _: RepoId, _: &HeadSha) -> Stored<Versioned<HeadMemory>> {
+        unreachable!()
+    }
+    async fn remember_repo(&self, _: RepoId, _: &Versioned<RepoMemory>) -> Stored<bool> {
+        unreachable!()
+    }
+    async fn remember_pull(
+        &self,
+        _: RepoId,
+        _: PullNumber,
+        _: &Versioned<PullMemory>,
+    ) -> Stored<bool> {
+        unreachable!()
+    }
+    async fn remember_head(
+        &self,
+        _: RepoId,
+        _: &HeadSha,
+        _: &Versioned<HeadMemory>,
+    ) -> Stored<bool> {
+        unreachable!()
+    }
+    async fn pulls_with_head(&self, _: RepoId, _: &HeadSha) -> Stored<Vec<PullNumber>> {
+        unreachable!()
+    }
+    async fn save_record(
+        &self,
+        _: &Lease,
+        _: &PullRecord,
+        _: Vec<Draft>,
+        _: Timestamp,
+    ) -> Stored<()> {
+        unreachable!()
+    }
+    async fn begin(
+        &self,
+        _: &Lease,
+        _: &str,
+        _: Value,
+        _: Option<Draft>,
+        _: Timestamp,
+    ) -> Stored<Begun> {
+        unreachable!()
+    }
+    async fn end(&self, _: &str, _: Ended, _: Option<Draft>, _: Timestamp) -> Stored<()> {
+        unreachable!()
+    }
+    async fn effect(&self, _: &str) -> Stored<Begun> {
+        unreachable!()
+    }
+    async fn effect_intent(&self, _: &str) -> Stored<Option<Value>> {
+        unreachable!()
+    }
+    async fn freeze(&self, _: RepoId, _: &BaseRef) -> Stored<Option<Freeze>> {
+        unreachable!()
+    }
+    async fn set_freeze(
+        &self,
+        _: RepoId,
+        _: &BaseRef,
+        _: Option<Freeze>,
+        _: Draft,
+        _: Timestamp,
+    ) -> Stored<()> {
+        unreachable!()
+    }
+}
+
+/// An entry of the ledger; its chain is not what these tests are about.
+pub fn entry(seq: u64, number: u64, kind: &str, at: Timestamp, body: Value) -> Entry {
+    serde_json::from_value(json!({
+        "seq": seq,
+        "at": at,
+        "kind": kind,
+        "repo": repo(),
+        "number": number,
+        "head": "4f9d21c0".repeat(5),
+        "body": body,
+        "prev": "0".repeat(64),
+        "hash": format!("{seq:07x}").repeat(10).get(..64),
+    }))
+    .unwrap()
+}
