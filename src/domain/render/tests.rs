@@ -270,10 +270,10 @@ fn observing_is_neutral_and_the_title_says_what_it_would_be() {
         told(Outcome::Merged, vec![checks_pass()]),
     ];
     insta::assert_snapshot!(titles.join("\n"), @"
-    Observing only: would be ready to merge
-    Observing only: would wait for a second verifier (1 of 2 gates open)
-    Observing only: would be blocked: src/start.rs:40 survived (1 of 1 gate open)
-    Observing only: merged
+    Observed only, would be: Ready to merge
+    Observed only, would be: Waiting for a second verifier (1 of 2 gates open)
+    Observed only, would be: Blocked: src/start.rs:40 survived (1 of 1 gate open)
+    Merged
     ");
 }
 

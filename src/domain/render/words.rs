@@ -95,41 +95,30 @@ pub fn leading(verdict: &Verdict) -> Option<&GateResult> {
     }
 }
 
-/// The outcome in one line of plain text: "Waiting for a second verifier (1 of 6 gates open)".
+/// The outcome in one line of plain text: "Waiting for a second verifier". Where a policy only
+/// observes, the line says so first: nothing of it is acted on.
 pub fn headline(verdict: &Verdict) -> String {
-    let would = verdict.mode == Some(Mode::Observe);
-    let why = |gate: Option<&GateResult>| {
-        let reason = gate.map_or(verdict.reason.as_str(), |gate| gate.reason.as_str());
-        text::unstopped(&text::line(reason)).replace('`', "")
-    };
     let leading = leading(verdict);
+    let reason = leading.map_or(verdict.reason.as_str(), |gate| gate.reason.as_str());
+    let why = text::unstopped(&text::line(reason)).replace('`', "");
     let said = match verdict.outcome {
-        Outcome::Merged if would => "merged".into(),
-        Outcome::Merged => "Merged".into(),
-        Outcome::Ready if would => "would be ready to merge".into(),
+        Outcome::Merged => return "Merged".into(),
         Outcome::Ready => match verdict.landing {
             Landing::Now | Landing::Observed => "Ready to merge".into(),
             Landing::WhenRequested => "Ready to merge once somebody asks for it".into(),
             Landing::ByPeople => "Ready to be merged by people".into(),
         },
-        Outcome::Waiting => {
-            let verb = if would { "would wait" } else { "Waiting" };
-            match leading.and_then(|gate| awaited(&gate.gate)) {
-                Some(what) => format!("{verb} for {what}"),
-                None => format!("{verb}: {}", why(leading)),
-            }
-        }
-        Outcome::Blocked if would => format!("would be blocked: {}", why(leading)),
-        Outcome::Blocked => format!("Blocked: {}", why(leading)),
-        Outcome::Undetermined if would => format!("cannot tell: {}", why(leading)),
-        Outcome::Undetermined => format!("Cannot tell yet: {}", why(leading)),
-        Outcome::Held if would => format!("would be held: {}", why(leading)),
-        Outcome::Held => format!("Held: {}", why(leading)),
-        Outcome::Ignored if would => format!("would not be judged: {}", why(None)),
-        Outcome::Ignored => format!("Not judged: {}", why(None)),
+        Outcome::Waiting => match leading.and_then(|gate| awaited(&gate.gate)) {
+            Some(what) => format!("Waiting for {what}"),
+            None => format!("Waiting: {why}"),
+        },
+        Outcome::Blocked => format!("Blocked: {why}"),
+        Outcome::Undetermined => format!("Cannot tell yet: {why}"),
+        Outcome::Held => format!("Held: {why}"),
+        Outcome::Ignored => format!("Not judged: {why}"),
     };
-    if would {
-        format!("Observing only: {said}")
+    if verdict.mode == Some(Mode::Observe) {
+        format!("Observed only, would be: {said}")
     } else {
         said
     }
