@@ -40,6 +40,7 @@ impl Running {
             own_app: AppId::new(credentials.app_id).unwrap(),
             webhook_secrets: vec![credentials.webhook_secret.clone().into()],
             api_token: None,
+            addresses: countersign::web::Addresses::default(),
             sweep_interval: Duration::from_secs(3600),
             shadow: false,
         });

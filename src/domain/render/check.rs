@@ -23,7 +23,7 @@ use super::markdown::{Place, code, inline, link};
 use super::{json, text, words};
 use crate::domain::model::PullNumber;
 use crate::domain::policy::Mode;
-use crate::domain::verdict::{GateResult, Landing, Move, Outcome, State, Verdict};
+use crate::domain::verdict::{GateResult, Move, Outcome, State, Verdict};
 
 /// GitHub's limit on summary and text each (`output` of "Create a check run"). It counts characters,
 /// by its documentation; bytes, by what it refuses. Bytes are the stricter.
@@ -70,13 +70,6 @@ pub const LET_GO: Button = Button {
     description: "End the hold",
     identifier: "unhold",
 };
-/// Asks the policy's verifiers for a verification of this head.
-pub const VERIFY: Button = Button {
-    label: "Request verification",
-    description: "Ask a verifier to check this head",
-    identifier: "verify",
-};
-
 /// What a check run says. `conclusion: None` means `in_progress`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckPage {
@@ -195,19 +188,14 @@ fn title(verdict: &Verdict, siblings: &[PullNumber]) -> String {
 }
 
 fn buttons(verdict: &Verdict) -> Vec<Button> {
-    let mut buttons = match verdict.outcome {
-        Outcome::Merged => return Vec::new(),
+    match verdict.outcome {
+        Outcome::Merged => Vec::new(),
         Outcome::Ignored => vec![RECHECK],
         Outcome::Held => vec![RECHECK, LET_GO],
         Outcome::Ready | Outcome::Waiting | Outcome::Blocked | Outcome::Undetermined => {
             vec![RECHECK, HOLD]
         }
-    };
-    let verifiers = |gate: &GateResult| matches!(gate.state.whose_move(), Move::Verifier(_));
-    if verdict.open_gates().any(verifiers) {
-        buttons.push(VERIFY);
     }
-    buttons
 }
 
 fn summary(verdict: &Verdict, siblings: &[PullNumber]) -> String {
@@ -393,18 +381,7 @@ fn details(parts: &[GateResult], depth: usize, lines: &mut Vec<String>) {
 
 fn done(verdict: &Verdict) -> String {
     match verdict.outcome {
-        Outcome::Ready => {
-            let how = match verdict.landing {
-                Landing::WhenRequested => {
-                    " Comment `/countersign merge` to ask for it, on a line of its own."
-                }
-                Landing::Now | Landing::ByPeople | Landing::Observed => "",
-            };
-            format!(
-                "Nothing is open. {}{how}\n",
-                words::landing(verdict.landing)
-            )
-        }
+        Outcome::Ready => format!("Nothing is open. {}\n", words::landing(verdict.landing)),
         Outcome::Merged => "It is merged; nothing is open.\n".into(),
         Outcome::Waiting
         | Outcome::Blocked

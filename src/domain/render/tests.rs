@@ -346,8 +346,8 @@ fn buttons_fit_and_a_held_pull_request_can_be_let_go() {
             .map(|b| b.identifier)
             .collect::<Vec<_>>()
     };
-    assert_eq!(identifiers(Outcome::Waiting), ["recheck", "hold", "verify"]);
-    assert_eq!(identifiers(Outcome::Held), ["recheck", "unhold", "verify"]);
+    assert_eq!(identifiers(Outcome::Waiting), ["recheck", "hold"]);
+    assert_eq!(identifiers(Outcome::Held), ["recheck", "unhold"]);
     assert!(identifiers(Outcome::Merged).is_empty());
 }
 

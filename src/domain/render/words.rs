@@ -51,7 +51,7 @@ fn awaited(gate: &str) -> Option<&'static str> {
         "checks" => "checks",
         "certification" => "the certification",
         "second_verifier" => "a second verifier",
-        "mutation_check" => "the mutation check",
+        "mutation_check" => "mutation evidence",
         "exercised" => "tests against the real thing",
         "approvals" => "approvals",
         "conflicts" => "GitHub to look for conflicts",

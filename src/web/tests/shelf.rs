@@ -114,7 +114,7 @@ impl Store for Shelf {
     async fn waiting(&self, _: u32) -> Stored<Vec<Waiting>> {
         unreachable!()
     }
-    async fn absorb(&self, _: i64, _: Absorbed, _: Timestamp) -> Stored<()> {
+    async fn absorb_all(&self, _: Vec<(i64, Absorbed)>, _: Timestamp) -> Stored<()> {
         unreachable!()
     }
     async fn wake(&self, _: &[(Key, Confirm)], _: Timestamp) -> Stored<()> {
