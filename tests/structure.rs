@@ -5,8 +5,6 @@
     clippy::disallowed_types,
     reason = "only the pure rooms are denied the world"
 )]
-// Pure rooms must not touch files or start programs; this test looks at them from outside.
-#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
