@@ -10,7 +10,7 @@ use super::{Complaint, Ended, Exit, database};
 use crate::app::{App, Parts};
 use crate::clock::Clock;
 use crate::github::auth::AppKey;
-use crate::github::{Client, ClientOptions, Patience};
+use crate::github::{Client, ClientOptions, Timeouts};
 use crate::settings::{self, CredentialArgs, Credentials, ServeArgs, Settings};
 use crate::telemetry;
 use crate::web::{self, Addresses};
@@ -108,7 +108,7 @@ fn client_of(credentials: &Credentials, clock: Clock) -> Result<Client, Complain
         app_id: credentials.app_id,
         key,
         clock,
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
     })
     .map_err(|error| {
         let text = format!("COUNTERSIGN_GITHUB_API_URL cannot be used: {error}");

@@ -1,285 +1,363 @@
-//! The client: how addresses are made, lists read to their end, and renamed repositories found.
-//! What is read and written stands in `reads` and `writes`.
+//! The client: one for all installations.
 //!
-//! Lists are read by page number to the last page and say whether that was reached and whether the
-//! counts agree. Every call about a repository names it as it is called now; when GitHub answers that
-//! it has moved, or knows no such name, a read asks once for today's name by the numeric id.
+//! Every call goes the same way: the brake is asked, then the token, then GitHub; the answer feeds the
+//! brake back. Above that stand three kinds of call, which differ in what may be done twice:
+//!
+//! - a **read** is tried again, at most as often as there are pauses, after a 5xx or no answer, and once
+//!   with a new token after a 401. Asking twice changes nothing.
+//! - a **write** goes out once. A 5xx or no answer leaves its outcome unknown, and only a read can
+//!   tell; that is the caller's to do. The one exception is a redirect: it says that the
+//!   repository's name is an old one and nothing was done, and the write is sent once more, to
+//!   `/repositories/{id}`.
+//! - a **minting** of a token goes out once for each call that needs it.
+//!
+//! Repositories are addressed by their present name, which every server knows. A 404 or a redirect may
+//! mean that the name is old; then the number is asked for the name, and the read is tried once more.
+//! A 200 may mean that the name was freed and is another repository's now: where the answer says whose
+//! it is, that is compared.
+//!
+//! Known and left: between two pages of a list without a total (pull requests, comments, reviews) an
+//! item can slip over the page's edge when an earlier one disappears; the next pass sees it. Spacing
+//! writes a second apart is for whoever has many of them. A read that gets no answer takes up to three
+//! times [`Timeouts::whole`]; a lease must outlast that. There are no conditional requests: `transport`
+//! says why.
+
+use std::time::Duration;
 
 use http::Method;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use secrecy::SecretString;
+use serde_json::{Value, json};
 
-use super::auth::AppKey;
-use super::meaning::Raw;
-use super::transport::{As, Patience, Transport};
-use super::{Answer, Refused, wire};
+use super::auth::{AppKey, KeyError};
+use super::quota::{Brake, Budget, Limit, Principal};
+use super::tokens::{Minted, Token, Tokens};
+use super::transport::{Reply, Transport};
+use super::wire::{places, pulls};
+use super::{Answer, Refused, refusal};
 use crate::clock::Clock;
-use crate::domain::facts::{FileChange, Listing};
-use crate::domain::model::{AppId, PullNumber, RepoName, Repository};
+use crate::domain::model::{AppId, InstallationId, RepoName, Repository};
 
-/// Entries a page: GitHub's most.
-const PER_PAGE: usize = 100;
-/// Pages a list: 3,000 entries. What is longer is not whole.
-pub(super) const PAGES: usize = 30;
-/// What is left as it is within one segment of a path.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
+/// How long to wait for GitHub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection.
+    pub connect: Duration,
+    /// For the next bytes on a connection.
+    pub read: Duration,
+    /// For a whole answer.
+    pub whole: Duration,
+    /// Before a read is tried again: as many further tries as there are pauses.
+    pub pauses: [Duration; 2],
+}
 
-/// The client's parts.
-#[derive(Debug)]
+impl Default for Timeouts {
+    /// GitHub itself gives up on a request after ten seconds: who waits longer waits for nothing.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            read: Duration::from_secs(15),
+            whole: Duration::from_secs(12),
+            pauses: [Duration::from_millis(250), Duration::from_millis(1_000)],
+        }
+    }
+}
+
+/// What a client is made of.
+#[derive(Debug, Clone)]
 pub struct ClientOptions {
-    /// The root of the REST API.
+    /// `https://api.github.com`, or an Enterprise Server's `https://HOST/api/v3`.
     pub api_url: String,
     /// The App.
     pub app_id: AppId,
-    /// Its key.
+    /// Its private key.
     pub key: AppKey,
-    /// The time.
+    /// Who tells the time.
     pub clock: Clock,
-    /// How long GitHub is waited for.
-    pub patience: Patience,
+    /// How long to wait.
+    pub timeouts: Timeouts,
 }
 
-/// Talks to one GitHub as one App, for all its installations.
+/// Why there is no client.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClientError {
+    /// The API's address cannot be used. The address itself is not repeated: it may hold a secret.
+    #[error("the GitHub API address cannot be used: {0}")]
+    Address(String),
+    /// The HTTP client could not be built (no certificate store, for instance).
+    #[error("the HTTP client could not be built: {0}")]
+    Build(String),
+}
+
+/// GitHub, for one App and all its installations.
 pub struct Client {
-    pub(super) transport: Transport,
+    app_id: AppId,
+    key: AppKey,
+    clock: Clock,
+    pauses: [Duration; 2],
+    transport: Transport,
+    tokens: Tokens,
+    brake: Brake,
 }
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Client(hidden)")
+        f.debug_struct("Client")
+            .field("api", &self.transport.rest(""))
+            .field("app_id", &self.app_id)
+            .finish_non_exhaustive()
     }
 }
 
-/// A page of a list, whatever its envelope.
-pub(super) trait Page: DeserializeOwned {
-    type Item;
-    fn open(self) -> (Vec<Self::Item>, Option<u64>);
+/// One request, before anybody's name is put to it.
+pub(super) struct Ask {
+    method: Method,
+    address: String,
+    body: Option<Value>,
+    budget: Budget,
 }
 
-impl<T: DeserializeOwned> Page for Vec<T> {
-    type Item = T;
-    fn open(self) -> (Vec<T>, Option<u64>) {
-        (self, None)
-    }
-}
-
-macro_rules! counted_page {
-    ($($name:ident { $field:ident: $item:ty })*) => {$(
-        #[derive(Deserialize)]
-        pub(super) struct $name {
-            total_count: Option<u64>,
-            $field: Vec<$item>,
-        }
-        impl Page for $name {
-            type Item = $item;
-            fn open(self) -> (Vec<$item>, Option<u64>) {
-                (self.$field, self.total_count)
-            }
-        }
-    )*};
-}
-
-counted_page! {
-    Runs { check_runs: wire::Run }
-    Statuses { statuses: wire::Status }
-    Workflows { workflow_runs: wire::Workflow }
-    Repos { repositories: wire::Repo }
-}
-
-/// One path segment, percent-encoded.
-pub(super) fn segment(text: &str) -> String {
-    utf8_percent_encode(text, SEGMENT).to_string()
-}
-
-/// A path below a repository.
-pub(super) fn repo_path(name: &RepoName, rest: &str) -> String {
-    format!(
-        "/repos/{}/{}{rest}",
-        segment(name.owner()),
-        segment(name.name())
-    )
-}
-
-/// A path with its slashes kept, everything between them percent-encoded.
-pub(super) fn segments(text: &str) -> String {
-    text.split('/').map(segment).collect::<Vec<_>>().join("/")
-}
-
-pub(super) fn parse<T: DeserializeOwned>(raw: &Raw, what: &str) -> Answer<T> {
-    serde_json::from_slice(&raw.body)
-        .map_err(|error| Refused::Unreadable(format!("{what}: {error}")))
+/// What a successful read gave.
+pub(super) struct Page {
+    /// The body.
+    pub value: Value,
+    /// Whether another page follows, where the server says.
+    pub next: Option<bool>,
 }
 
 impl Client {
-    /// A client.
+    /// Makes a client; asks nobody anything yet. Must be called within a Tokio runtime.
     ///
     /// # Errors
-    /// When the address is none.
-    pub fn new(options: ClientOptions) -> Result<Self, octocrab::Error> {
+    /// [`ClientError`] when the address cannot be used or the HTTP client cannot be built.
+    pub fn new(options: ClientOptions) -> Result<Self, ClientError> {
         Ok(Self {
-            transport: Transport::new(
-                &options.api_url,
-                options.app_id,
-                options.key,
-                options.clock,
-                options.patience,
-            )?,
+            transport: Transport::new(&options.api_url, &options.timeouts)?,
+            app_id: options.app_id,
+            key: options.key,
+            clock: options.clock,
+            pauses: options.timeouts.pauses,
+            tokens: Tokens::default(),
+            brake: Brake::default(),
         })
     }
 
-    /// Reads something below `/repos/{owner}/{name}`, under today's name if the one at hand is old.
-    pub(super) async fn in_repo(&self, repo: &Repository, rest: &str) -> Answer<Raw> {
-        let who = As::Installation(repo.installation);
-        let moved = |refused: &Refused| {
-            matches!(
-                refused,
-                Refused::NotFound(_)
-                    | Refused::Invalid {
-                        status: 300..=399,
-                        ..
-                    }
-            )
+    /// A request to a REST path.
+    pub(super) fn rest(&self, method: Method, path: &str, body: Option<Value>) -> Ask {
+        Ask {
+            method,
+            address: self.transport.rest(path),
+            body,
+            budget: Budget::Rest,
+        }
+    }
+
+    /// Reads a path.
+    pub(super) async fn read(&self, who: Principal, path: &str) -> Answer<Page> {
+        self.patiently(who, &self.rest(Method::GET, path, None))
+            .await
+    }
+
+    /// Reads a path of a repository, finding its present name if need be.
+    pub(super) async fn read_of(&self, repo: &Repository, tail: &str) -> Answer<Page> {
+        let who = Principal::Installation(repo.installation);
+        let first = self.read(who, &named(&repo.name, tail)).await;
+        let astray = match &first {
+            Ok(page) => is_of_another(page, repo),
+            Err(refused) => matches!(refused, Refused::NotFound(_)),
         };
-        match self.transport.get(who, &repo_path(&repo.name, rest)).await {
-            Err(first) if moved(&first) => match self.name_now(repo).await {
-                Ok(name) if name != repo.name => {
-                    self.transport.get(who, &repo_path(&name, rest)).await
+        if !astray {
+            return first;
+        }
+        match self.present_name(repo).await {
+            Some(name) if name != repo.name => {
+                tracing::info!(repo = %repo.id, old = %repo.name, new = %name, "renamed");
+                let second = self.read(who, &named(&name, tail)).await?;
+                if is_of_another(&second, repo) {
+                    return Err(elsewhere(repo));
                 }
-                _ => Err(first),
-            },
-            answer => answer,
-        }
-    }
-
-    pub(super) async fn list<P: Page>(
-        &self,
-        what: &str,
-        place: Place<'_>,
-    ) -> Answer<Listing<P::Item>> {
-        let mut items = Vec::new();
-        for page in 1..=PAGES {
-            let raw = match place {
-                Place::Repo(repo, rest) => self.in_repo(repo, &paged(rest, page)).await?,
-                Place::Path(who, path) => self.transport.get(who, &paged(path, page)).await?,
-            };
-            let (mut read, total) = parse::<P>(&raw, what)?.open();
-            let full = read.len() >= PER_PAGE;
-            items.append(&mut read);
-            if !full && !has_next(&raw) {
-                let counted = total.is_none_or(|total| total == items.len() as u64);
-                return Ok(Listing {
-                    items,
-                    complete: counted,
-                });
+                Ok(second)
             }
+            _ if first.is_ok() => Err(elsewhere(repo)),
+            _ => first,
         }
-        Ok(Listing {
-            items,
-            complete: false,
-        })
     }
 
-    pub(super) async fn repo_list<P: Page>(
+    /// Asks GraphQL for data. Partial data is no data: any error refuses the whole.
+    pub(super) async fn graphql(
         &self,
-        repo: &Repository,
-        what: &str,
-        rest: &str,
-    ) -> Answer<Listing<P::Item>> {
-        self.list::<P>(what, Place::Repo(repo, rest)).await
+        who: Principal,
+        query: &str,
+        variables: Value,
+    ) -> Answer<Value> {
+        let ask = Ask {
+            method: Method::POST,
+            address: self.transport.graphql(),
+            body: Some(json!({ "query": query, "variables": variables })),
+            budget: Budget::GraphQl,
+        };
+        let mut value = self.patiently(who, &ask).await?.value;
+        if let Some(errors) = value.get("errors").and_then(Value::as_array)
+            && !errors.is_empty()
+        {
+            let refused = refusal::graphql_refusal(errors);
+            if let Refused::Limited { after } = refused {
+                let secondary = false;
+                self.hold(who, ask.budget, Limit { after, secondary });
+            }
+            return Err(refused);
+        }
+        Ok(value.get_mut("data").map(Value::take).unwrap_or_default())
     }
 
-    pub(super) async fn pull_files(
-        &self,
-        repo: &Repository,
-        number: PullNumber,
-    ) -> Answer<Listing<FileChange>> {
-        let rest = format!("/pulls/{number}/files");
-        let list = self
-            .repo_list::<Vec<wire::File>>(repo, "changed files", &rest)
-            .await?;
-        Ok(each(list, wire::File::fact))
-    }
-
-    /// Writes something below `/repos/{owner}/{name}`. A redirect means that the repository bears
-    /// another name now and that nothing was done: the write is sent once more, under that name.
-    pub(super) async fn write_in_repo(
+    /// Writes to a path of a repository, once; a redirect is followed by the repository's number.
+    ///
+    /// # Errors
+    /// What kept the write from being sent, or [`Refused::NoAnswer`]. Every status is a reply.
+    pub(super) async fn write_of(
         &self,
         repo: &Repository,
         method: Method,
-        rest: &str,
-        body: &Value,
-    ) -> Answer<Raw> {
-        let who = As::Installation(repo.installation);
-        let path = repo_path(&repo.name, rest);
-        let raw = self
-            .transport
-            .write(who, method.clone(), &path, body)
-            .await?;
-        if !raw.status.is_redirection() {
-            return Ok(raw);
+        tail: &str,
+        body: Value,
+    ) -> Answer<Reply> {
+        let who = Principal::Installation(repo.installation);
+        let ask = self.rest(method.clone(), &named(&repo.name, tail), Some(body.clone()));
+        let reply = self.once(who, &ask).await?;
+        if !reply.is_redirect() {
+            return Ok(reply);
         }
-        match self.name_now(repo).await? {
-            name if name == repo.name => Ok(raw),
-            name => {
-                let path = repo_path(&name, rest);
-                self.transport.write(who, method, &path, body).await
+        let path = format!("/repositories/{}{tail}", repo.id);
+        self.once(who, &self.rest(method, &path, Some(body))).await
+    }
+
+    /// A refusal by meaning, or the body.
+    pub(super) fn accept(&self, who: Principal, reply: &Reply) -> Answer<Value> {
+        reply.accept(who, self.clock.now())
+    }
+
+    pub(super) fn now(&self) -> crate::domain::model::Timestamp {
+        self.clock.now()
+    }
+
+    /// A read, with its further tries.
+    async fn patiently(&self, who: Principal, ask: &Ask) -> Answer<Page> {
+        let mut pauses = self.pauses.iter();
+        let mut renewed = false;
+        loop {
+            let refused = match self.once(who, ask).await {
+                Ok(reply) => match self.accept(who, &reply) {
+                    Ok(value) => {
+                        let next = reply.has_next();
+                        return Ok(Page { value, next });
+                    }
+                    // The token was forgotten; it may only have been too old.
+                    Err(Refused::Unauthorized(_)) if who != Principal::App && !renewed => {
+                        renewed = true;
+                        continue;
+                    }
+                    Err(refused) => refused,
+                },
+                Err(refused) => refused,
+            };
+            match (&refused, pauses.next()) {
+                (Refused::Server(_) | Refused::NoAnswer(_), Some(pause)) => {
+                    tokio::time::sleep(*pause).await;
+                }
+                _ => return Err(refused),
             }
         }
     }
 
-    /// `GET /repositories/{id}`: what a repository is called now.
-    pub(super) async fn name_now(&self, repo: &Repository) -> Answer<RepoName> {
-        let who = As::Installation(repo.installation);
-        let path = format!("/repositories/{}", repo.id);
-        let raw = self.transport.get(who, &path).await?;
-        let now = parse::<wire::Repo>(&raw, "a repository")?;
-        Ok(now.seen_through(repo.installation).name)
+    /// One request in somebody's name.
+    async fn once(&self, who: Principal, ask: &Ask) -> Answer<Reply> {
+        if let Some(after) = self.brake.remaining(who, ask.budget, self.now()) {
+            return Err(Refused::Limited { after });
+        }
+        match who {
+            Principal::App => self.sent(who, ask, &self.assertion()?).await,
+            Principal::Installation(installation) => {
+                let token = self.token(installation).await?;
+                let reply = self.sent(who, ask, &token.secret).await?;
+                if reply.status == http::StatusCode::UNAUTHORIZED {
+                    self.tokens.forget(installation, &token).await;
+                }
+                Ok(reply)
+            }
+        }
+    }
+
+    async fn sent(&self, who: Principal, ask: &Ask, secret: &SecretString) -> Answer<Reply> {
+        let reply = self
+            .transport
+            .send(&ask.method, &ask.address, secret, ask.body.as_ref())
+            .await?;
+        if let Some(limit) = reply.limit(self.now()) {
+            self.hold(who, ask.budget, limit);
+        }
+        Ok(reply)
+    }
+
+    fn hold(&self, who: Principal, budget: Budget, limit: Limit) {
+        tracing::warn!(
+            ?who,
+            ?budget,
+            seconds = limit.after.num_seconds(),
+            "limited"
+        );
+        self.brake.hold(who, budget, limit, self.now());
+    }
+
+    fn assertion(&self) -> Answer<SecretString> {
+        self.key
+            .assertion(self.app_id, self.now())
+            .map_err(|error: KeyError| Refused::Unauthorized(error.to_string()))
+    }
+
+    async fn token(&self, installation: InstallationId) -> Answer<Token> {
+        self.tokens
+            .get(installation, self.now(), self.mint(installation))
+            .await
+    }
+
+    /// `POST /app/installations/{id}/access_tokens`. A missing installation is one that was removed.
+    async fn mint(&self, installation: InstallationId) -> Answer<Minted> {
+        let who = Principal::App;
+        if let Some(after) = self.brake.remaining(who, Budget::Rest, self.now()) {
+            return Err(Refused::Limited { after });
+        }
+        let path = format!("/app/installations/{installation}/access_tokens");
+        let ask = self.rest(Method::POST, &path, None);
+        let reply = self.sent(who, &ask, &self.assertion()?).await?;
+        if !reply.status.is_success() {
+            return Err(match reply.refusal(who, self.now()) {
+                Refused::NotFound(why) => Refused::Inactive(why),
+                refused => refused,
+            });
+        }
+        places::minted(&reply.body)
+    }
+
+    /// What the repository is called now; `None` where that cannot be learnt.
+    async fn present_name(&self, repo: &Repository) -> Option<RepoName> {
+        let who = Principal::Installation(repo.installation);
+        let page = self.read(who, &format!("/repositories/{}", repo.id)).await;
+        let found = places::repository(page.ok()?.value, repo.installation).ok()?;
+        (found.id == repo.id).then_some(found.name)
     }
 }
 
-/// Where a list is read.
-#[derive(Clone, Copy)]
-pub(super) enum Place<'a> {
-    /// Below a repository.
-    Repo(&'a Repository, &'a str),
-    /// Anywhere else.
-    Path(As, &'a str),
+/// What is said where a repository's name turned out to be another's.
+pub(super) fn elsewhere(repo: &Repository) -> Refused {
+    Refused::NotFound(format!("{} is another repository's name now", repo.name))
 }
 
-/// A page of a list.
-fn paged(path: &str, page: usize) -> String {
-    let joint = if path.contains('?') { '&' } else { '?' };
-    format!("{path}{joint}per_page={PER_PAGE}&page={page}")
+fn named(name: &RepoName, tail: &str) -> String {
+    format!("/repos/{name}{tail}")
 }
 
-/// Whether the `Link` header names a further page.
-fn has_next(raw: &Raw) -> bool {
-    raw.headers
-        .get_all(http::header::LINK)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .any(|links| links.contains("rel=\"next\""))
+fn is_of_another(page: &Page, repo: &Repository) -> bool {
+    pulls::base_repository(&page.value).is_some_and(|id| id != repo.id)
 }
 
-pub(super) fn each<T, U>(list: Listing<T>, fact: impl FnMut(T) -> U) -> Listing<U> {
-    Listing {
-        items: list.items.into_iter().map(fact).collect(),
-        complete: list.complete,
-    }
-}
-
-/// Facts of entries that have one; an entry that has none makes the list incomplete.
-pub(super) fn each_that_is<T, U>(list: Listing<T>, fact: impl FnMut(T) -> Option<U>) -> Listing<U> {
-    let read = list.items.len();
-    let items: Vec<U> = list.items.into_iter().filter_map(fact).collect();
-    Listing {
-        complete: list.complete && items.len() == read,
-        items,
-    }
-}
+#[cfg(test)]
+mod tests;

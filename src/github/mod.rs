@@ -1,20 +1,50 @@
 //! The only room that knows HTTP to GitHub.
 //!
-//! Two traits: [`Reads`] for anybody above, [`Writes`] for `execute` alone. Answers come as facts of
-//! the domain; refusals come by meaning ([`Refused`]), never as a status number. A list says whether
-//! it is whole. Nothing is tried again in here except reads, and never blindly.
+//! Two traits: [`Reads`] for anybody above, [`Writes`] for `execute` alone; one [`Client`](client::Client)
+//! is both. Answers come as facts of the domain; refusals come by meaning ([`Refused`]), never as a
+//! status number. A list says whether it is whole. Nothing is tried again in here except reads, and
+//! never blindly.
+//!
+//! # How an answer gets its meaning
+//!
+//! GitHub says one thing in several ways and several things in one way, so the reading stands in one
+//! place each, as a table with tests:
+//!
+//! | what is asked | where | what it hinges on |
+//! |---|---|---|
+//! | was it refused, and why | `refusal` | status, then headers, then words |
+//! | is a 403 or 429 a limit, and for how long | `quota` | `retry-after`, `x-ratelimit-*`, words |
+//! | what did GitHub say to a merge | `merging` | total; doubt means "unknown: read back" |
+//! | is a list whole | `listing` | last page, totals, every item readable |
+//! | is our clock wrong | `auth` | the `Date` header of a refused assertion |
+//! | which lines changed | `patch` | a whole patch that agrees with GitHub's own counts |
+//!
+//! Three rules run through all of them. **Absence is not success:** what is missing, null, cut or new
+//! is kept as unknown, or leaves its list incomplete. **A 404 proves little:** it may be a missing
+//! permission, a renamed repository, or a commit that is not there yet; "it does not exist" is said
+//! only after something next to it was read. **After a write, silence is not failure:**
+//! [`Refused::outcome_unknown`] tells which answers leave it open whether something happened.
+//!
+//! # Floors within the room
+//!
+//! `transport` sends one request; `auth` and `tokens` put a name to it; `quota` keeps calls away for
+//! a while; `client` joins these and knows what may be done twice; `listing`, `reads` and `writes` are
+//! the endpoints; `wire` and `patch` turn what came into facts, and are pure.
 
 pub mod auth;
 pub mod client;
-mod meaning;
+mod listing;
+mod merging;
 mod patch;
+mod quota;
 mod reads;
+mod refusal;
+mod tokens;
 mod transport;
 mod wire;
 mod writes;
 
-pub use client::{Client, ClientOptions};
-pub use transport::Patience;
+pub use client::{Client, ClientOptions, Timeouts};
 
 use async_trait::async_trait;
 
@@ -124,7 +154,7 @@ pub trait Reads: Send + Sync {
         repo: &Repository,
         head: &HeadSha,
     ) -> Answer<Listing<PullRequest>>;
-    /// `GET /repos/{}/branches/{branch}`.
+    /// `GET /repos/{}/branches/{branch}`. Whether classic checks are strict is not told there.
     async fn branch(&self, repo: &Repository, base: &BaseRef) -> Answer<Branch>;
     /// `GET /repos/{}/rules/branches/{branch}`.
     async fn rules(&self, repo: &Repository, base: &BaseRef) -> Answer<Vec<PlatformRule>>;
@@ -140,7 +170,8 @@ pub trait Reads: Send + Sync {
         repo: &Repository,
         head: &HeadSha,
     ) -> Answer<Listing<WorkflowRun>>;
-    /// `GET /repos/{}/pulls/{number}/reviews`; `head` is GitHub's `commit_id`, bodies are whole.
+    /// `GET /repos/{}/pulls/{number}/reviews`; `head` is GitHub's `commit_id`, bodies are whole where
+    /// they may hold evidence and empty otherwise. REST does not tell of edits: `edited` is false.
     async fn reviews(&self, repo: &Repository, number: PullNumber) -> Answer<Listing<Review>>;
     /// `GET /repos/{}/issues/{number}/comments`; only those with a fenced evidence block.
     async fn comments(&self, repo: &Repository, number: PullNumber) -> Answer<Listing<Comment>>;
@@ -156,7 +187,7 @@ pub trait Reads: Send + Sync {
         base_tip: &Oid,
         head: &HeadSha,
     ) -> Answer<Comparison>;
-    /// `GET /repos/{}/git/commits/{sha}`.
+    /// `GET /repos/{}/git/commits/{sha}`: tree and parents. Accounts are not told there.
     async fn commit(&self, repo: &Repository, sha: &Oid) -> Answer<PullCommit>;
     /// `GET /repos/{}/collaborators/{login}/permission`: may write; errors are "cannot tell".
     async fn may_write(&self, repo: &Repository, actor: &Actor) -> Answer<bool>;
@@ -214,3 +245,6 @@ pub trait Writes: Send + Sync {
         method: Method,
     ) -> MergeAnswer;
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,176 +1,136 @@
-//! From a file's patch, as GitHub prints it, to the runs of lines that really changed.
+//! From a patch's text to the runs of changed lines.
 //!
-//! A patch shows three lines of context around every change and joins neighbours into one hunk. What
-//! must be tested is the changed lines, so context is dropped and every run of changed lines stands by
-//! itself.
+//! GitHub hands out a file's patch with three lines of context around each change. A gate asks which
+//! lines changed, so the context is taken away again: one [`ChangedHunk`] for each unbroken run of
+//! added and removed lines, counted in the head's version.
+//!
+//! A patch is believed only if it is whole: every `@@` header's counts must be met by its lines. One
+//! that is cut off, or that is no unified diff, gives nothing, which is "cannot tell" and never "no
+//! change". The caller compares with GitHub's own counts of added and removed lines on top.
 
 use crate::domain::facts::ChangedHunk;
 
-/// The changed runs of a patch; `None` when it is not one.
-pub fn hunks(patch: &str) -> Option<Vec<ChangedHunk>> {
+/// Reads a patch. `None` when it is not a whole unified diff.
+pub(super) fn hunks(patch: &str) -> Option<Vec<ChangedHunk>> {
     let mut hunks = Vec::new();
-    let mut run: Option<ChangedHunk> = None;
-    // The next line of the head's version, and how much of the present hunk is still to come.
-    let mut line = 0;
-    let (mut old_left, mut new_left) = (0_u64, 0_u64);
-    for text in patch.split('\n') {
-        if old_left == 0 && new_left == 0 {
-            hunks.extend(run.take());
-            if text.starts_with("@@") {
-                let (old, new_start, new) = header(text)?;
-                (old_left, new_left) = (old, new);
-                // A hunk without new lines names the line before the gap.
-                line = if new == 0 { new_start + 1 } else { new_start };
-            }
-            // Anything else between hunks: the end of the text, or "\ No newline at end of file".
-            continue;
-        }
-        match text.as_bytes().first() {
-            Some(b'+') => {
-                new_left = new_left.checked_sub(1)?;
-                let run = run.get_or_insert_with(|| at(line));
-                if run.new_lines == 0 {
-                    run.new_start = line;
+    // A last line break ends the last line; it does not begin another.
+    let patch = patch.strip_suffix('\n').unwrap_or(patch);
+    let mut lines = patch.split('\n').peekable();
+    while let Some(line) = lines.next() {
+        let header = Header::read(line)?;
+        let mut run = Run::at(header.new_start, header.new_lines);
+        let (mut old_left, mut new_left) = (header.old_lines, header.new_lines);
+        while old_left > 0 || new_left > 0 {
+            let line = lines.next()?;
+            match line.as_bytes().first() {
+                Some(b'+') => {
+                    new_left = new_left.checked_sub(1)?;
+                    run.added(line.get(1..)?);
                 }
-                run.new_lines += 1;
-                run.added.push(text[1..].to_owned());
-                line += 1;
+                Some(b'-') => {
+                    old_left = old_left.checked_sub(1)?;
+                    run.removed(line.get(1..)?);
+                }
+                // "\ No newline at end of file" speaks of the line before it and is none itself.
+                Some(b'\\') => {}
+                // Some tools strip the one space of an empty context line.
+                Some(b' ') | None => {
+                    old_left = old_left.checked_sub(1)?;
+                    new_left = new_left.checked_sub(1)?;
+                    hunks.extend(run.context());
+                }
+                Some(_) => return None,
             }
-            Some(b'-') => {
-                old_left = old_left.checked_sub(1)?;
-                let run = run.get_or_insert_with(|| at(line));
-                run.old_lines += 1;
-                run.removed.push(text[1..].to_owned());
-            }
-            Some(b'\\') => {}
-            // An empty line is a context line whose blank was trimmed on the way.
-            Some(b' ') | None => {
-                hunks.extend(run.take());
-                old_left = old_left.checked_sub(1)?;
-                new_left = new_left.checked_sub(1)?;
-                line += 1;
-            }
-            Some(_) => return None,
         }
+        hunks.extend(run.end());
+        while lines.next_if(|line| line.starts_with('\\')).is_some() {}
     }
-    hunks.extend(run);
-    (old_left == 0 && new_left == 0).then_some(hunks)
+    Some(hunks)
 }
 
-/// A run that begins before this line of the head's version; without added lines it stays "after the
-/// line before".
-fn at(line: u64) -> ChangedHunk {
-    ChangedHunk {
-        new_start: line.saturating_sub(1),
-        new_lines: 0,
-        old_lines: 0,
-        added: Vec::new(),
-        removed: Vec::new(),
-    }
+/// `@@ -old_start,old_lines +new_start,new_lines @@`; a count that is left out is 1.
+struct Header {
+    old_lines: u64,
+    new_start: u64,
+    new_lines: u64,
 }
 
-/// `@@ -OLD[,COUNT] +NEW[,COUNT] @@`: old count, new start, new count.
-fn header(text: &str) -> Option<(u64, u64, u64)> {
-    let mut words = text.strip_prefix("@@ ")?.split(' ');
-    let (_, old) = range(words.next()?.strip_prefix('-')?)?;
-    let (new_start, new) = range(words.next()?.strip_prefix('+')?)?;
-    (words.next()? == "@@").then_some((old, new_start, new))
+impl Header {
+    fn read(line: &str) -> Option<Self> {
+        let (ranges, _) = line.strip_prefix("@@ -")?.split_once(" @@")?;
+        let (old, new) = ranges.split_once(" +")?;
+        let (_, old_lines) = range(old)?;
+        let (new_start, new_lines) = range(new)?;
+        Some(Self {
+            old_lines,
+            new_start,
+            new_lines,
+        })
+    }
 }
 
 fn range(text: &str) -> Option<(u64, u64)> {
     match text.split_once(',') {
-        Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
+        Some((start, lines)) => Some((start.parse().ok()?, lines.parse().ok()?)),
         None => Some((text.parse().ok()?, 1)),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
+/// The run of changed lines that is being read.
+struct Run {
+    /// The number of the next line of the head's version.
+    next: u64,
+    added: Vec<String>,
+    removed: Vec<String>,
+}
 
-    use super::*;
-
-    #[test]
-    fn context_is_dropped_and_neighbours_stand_apart() {
-        let patch = "@@ -1,5 +1,5 @@ fn main\n-a\n+A\n b\n c\n-d\n+D\n e";
-        let hunks = hunks(patch).unwrap();
-        assert_eq!(hunks.len(), 2);
-        assert_eq!((hunks[0].new_start, hunks[0].new_lines), (1, 1));
-        assert_eq!((hunks[1].new_start, hunks[1].new_lines), (4, 1));
-        assert_eq!(hunks[1].removed, ["d"]);
-    }
-
-    #[test]
-    fn a_pure_removal_stands_after_the_line_before() {
-        let hunks = hunks("@@ -1,3 +1,2 @@\n a\n-b\n c").unwrap();
-        assert_eq!(
-            (hunks[0].new_start, hunks[0].new_lines, hunks[0].old_lines),
-            (1, 0, 1)
-        );
-    }
-
-    #[test]
-    fn a_removed_file_and_a_missing_final_newline_are_understood() {
-        let gone = hunks("@@ -1,2 +0,0 @@\n-a\n-b\n\\ No newline at end of file").unwrap();
-        assert_eq!(
-            (gone[0].new_start, gone[0].new_lines, gone[0].old_lines),
-            (0, 0, 2)
-        );
-        let last = hunks("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b").unwrap();
-        assert_eq!(last.len(), 1);
-        assert_eq!(last[0].added, ["b"]);
-    }
-
-    #[test]
-    fn a_cut_patch_is_no_patch() {
-        assert_eq!(hunks("@@ -1,5 +1,5 @@\n-a\n+A"), None);
-        assert_eq!(hunks("@@ -1,1 +1,1 @@\n?what"), None);
-    }
-
-    /// A patch with one line of context at most, written by hand from a script of edits.
-    fn written(script: &[(u8, String)]) -> (String, Vec<String>) {
-        let (mut old, mut new, mut body) = (0, 0, String::new());
-        let mut after = Vec::new();
-        for (kind, text) in script {
-            match kind {
-                0 => {
-                    (old, new) = (old + 1, new + 1);
-                    body.push_str(&format!("\n {text}"));
-                    after.push(text.clone());
-                }
-                1 => {
-                    new += 1;
-                    body.push_str(&format!("\n+{text}"));
-                    after.push(text.clone());
-                }
-                _ => {
-                    old += 1;
-                    body.push_str(&format!("\n-{text}"));
-                }
-            }
+impl Run {
+    /// Where a hunk leaves nothing in the head's version, its header names the line before the gap.
+    fn at(new_start: u64, new_lines: u64) -> Self {
+        Self {
+            next: new_start.saturating_add(u64::from(new_lines == 0)),
+            added: Vec::new(),
+            removed: Vec::new(),
         }
-        let start = |count| usize::from(count > 0);
-        let header = format!("@@ -{},{old} +{},{new} @@", start(old), start(new));
-        (header + &body, after)
     }
 
-    proptest! {
-        #[test]
-        fn the_added_lines_are_found_where_they_stand(
-            script in proptest::collection::vec((0_u8..3, "[a-z ]{0,6}"), 1..30),
-        ) {
-            let (patch, after) = written(&script);
-            for hunk in hunks(&patch).unwrap() {
-                for (offset, line) in hunk.added.iter().enumerate() {
-                    let at = hunk.new_start as usize + offset;
-                    prop_assert_eq!(&after[at - 1], line);
-                }
-            }
-        }
+    fn added(&mut self, line: &str) {
+        self.added.push(line.to_owned());
+        self.next = self.next.saturating_add(1);
+    }
 
-        #[test]
-        fn any_text_is_read_or_refused(text in "\\PC*") {
-            let _ = hunks(&text);
+    fn removed(&mut self, line: &str) {
+        self.removed.push(line.to_owned());
+    }
+
+    /// A line that did not change: it ends the run, if there is one.
+    fn context(&mut self) -> Option<ChangedHunk> {
+        let ended = self.end();
+        self.next = self.next.saturating_add(1);
+        ended
+    }
+
+    fn end(&mut self) -> Option<ChangedHunk> {
+        let added = std::mem::take(&mut self.added);
+        let removed = std::mem::take(&mut self.removed);
+        if added.is_empty() && removed.is_empty() {
+            return None;
         }
+        let new_lines = added.len() as u64;
+        // `next` is past the added lines; without any, the gap lies after the line before it.
+        let new_start = match new_lines {
+            0 => self.next.saturating_sub(1),
+            lines => self.next.saturating_sub(lines),
+        };
+        Some(ChangedHunk {
+            new_start,
+            new_lines,
+            old_lines: removed.len() as u64,
+            added,
+            removed,
+        })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,83 +1,122 @@
-//! What is read, address by address.
+//! What may be asked of GitHub, endpoint by endpoint.
+
+use std::collections::HashSet;
 
 use async_trait::async_trait;
-use serde::Deserialize;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::client::{
-    Client, PAGES, Place, Repos, Runs, Statuses, Workflows, each, each_that_is, parse, repo_path,
-    segment, segments,
-};
-use super::transport::As;
-use super::{Answer, Branch, FileAt, Reads, Refused, wire};
+use super::client::{self, Client};
+use super::listing::{self, MOST_PAGES, PER_PAGE, Place, Shape};
+use super::quota::Principal;
+use super::wire::diff::{self, WireComparison};
+use super::wire::{self, checks, places, pulls, rules, unreadable};
+use super::{Answer, Branch, FileAt, Reads, Refused};
 use crate::domain::facts::{
-    CheckRun, Comment, CommitStatus, Comparison, Listing, PlatformRule, PullCommit, PullRequest,
-    PullState, Review, WorkflowRun,
+    CheckRun, Comment, CommitStatus, Comparison, FileChange, Listing, PlatformRule, PullCommit,
+    PullRequest, PullState, Review, WorkflowRun,
 };
 use crate::domain::model::{
-    Actor, AppRef, BaseRef, HeadSha, InstallationId, Oid, PolicyDigest, PullNumber, RepoName,
-    Repository,
+    Actor, AppRef, BaseRef, HeadSha, InstallationId, Oid, PullNumber, RepoName, Repository,
 };
 
-/// How many files a comparison shows at most; from here on the pull request's own list is read.
+/// Everything but what RFC 3986 calls unreserved.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// A comparison lists no more files than this, without a word about the rest.
 const COMPARED_FILES: usize = 300;
+/// A pull request lists no more files than this, without a word about the rest.
+const LISTED_FILES: usize = 3_000;
+
+const CONVERSATIONS: &str =
+    "query($owner: String!, $name: String!, $number: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    databaseId
+    pullRequest(number: $number) {
+      reviewThreads(first: 100, after: $after) {
+        totalCount
+        nodes { isResolved }
+        pageInfo { hasNextPage endCursor }
+      }
+    }
+  }
+}";
 
 #[async_trait]
 impl Reads for Client {
     async fn app(&self) -> Answer<AppRef> {
-        let raw = self.transport.get(As::App, "/app").await?;
-        Ok(parse::<wire::App>(&raw, "the App")?.reference())
+        places::own_app(self.read(Principal::App, "/app").await?.value)
     }
 
     async fn installations(&self) -> Answer<Listing<InstallationId>> {
-        let place = Place::Path(As::App, "/app/installations");
-        let list = self
-            .list::<Vec<wire::Installation>>("installations", place)
+        let place = Place::At(Principal::App);
+        let listing = self
+            .list(
+                place,
+                "/app/installations",
+                Shape::Bare,
+                places::active_installation,
+            )
             .await?;
-        let active = list.items.into_iter().filter(|i| i.suspended_at.is_none());
-        Ok(Listing {
-            items: active.map(|installation| installation.id).collect(),
-            complete: list.complete,
-        })
+        Ok(listing::kept(listing))
     }
 
     async fn repositories(&self, installation: InstallationId) -> Answer<Listing<Repository>> {
-        let who = As::Installation(installation);
-        let place = Place::Path(who, "/installation/repositories");
-        let list = self.list::<Repos>("repositories", place).await?;
-        let active = list.items.into_iter().filter(|repo| !repo.archived);
-        Ok(Listing {
-            items: active.map(|repo| repo.seen_through(installation)).collect(),
-            complete: list.complete,
-        })
+        let place = Place::At(Principal::Installation(installation));
+        let raw = self
+            .raw_list(
+                place,
+                "/installation/repositories",
+                Shape::Counted("repositories"),
+                MOST_PAGES,
+            )
+            .await?;
+        let mut listing = Listing {
+            items: Vec::new(),
+            complete: raw.complete,
+        };
+        for value in raw.items {
+            match places::living_repository(value, installation) {
+                Ok(repository) => listing.items.extend(repository),
+                Err(refused) => {
+                    tracing::warn!(%refused, "left out of the installation's repositories");
+                    listing.complete = false;
+                }
+            }
+        }
+        Ok(listing)
     }
 
     async fn repository(&self, name: &RepoName) -> Answer<Repository> {
-        let path = repo_path(name, "");
-        let raw = self
-            .transport
-            .get(As::App, &repo_path(name, "/installation"))
-            .await?;
-        let installation = parse::<wire::Installation>(&raw, "an installation")?.id;
-        let raw = self
-            .transport
-            .get(As::Installation(installation), &path)
-            .await?;
-        Ok(parse::<wire::Repo>(&raw, "a repository")?.seen_through(installation))
+        let path = format!("/repos/{name}/installation");
+        let found = self.read(Principal::App, &path).await?.value;
+        let installation = places::active_installation(found)?
+            .ok_or_else(|| Refused::Inactive(format!("the installation on {}", name.owner())))?;
+        let who = Principal::Installation(installation);
+        let found = self.read(who, &format!("/repos/{name}")).await?.value;
+        places::repository(found, installation)
     }
 
     async fn open_pulls(&self, repo: &Repository) -> Answer<Listing<PullRequest>> {
-        let list = self
-            .repo_list::<Vec<wire::Pull>>(repo, "pull requests", "/pulls?state=open")
+        // Oldest first: what is opened meanwhile comes at the end and shifts nothing.
+        let tail = "/pulls?state=open&sort=created&direction=asc";
+        let raw = self
+            .raw_list(Place::Of(repo), tail, Shape::Bare, MOST_PAGES)
             .await?;
-        Ok(each_that_is(list, wire::Pull::fact))
+        let mut bases = raw.items.iter().filter_map(pulls::base_repository);
+        if bases.any(|base| base != repo.id) {
+            return Err(client::elsewhere(repo));
+        }
+        Ok(listing::converted(raw, pulls::pull))
     }
 
     async fn pull(&self, repo: &Repository, number: PullNumber) -> Answer<PullRequest> {
-        let raw = self.in_repo(repo, &format!("/pulls/{number}")).await?;
-        parse::<wire::Pull>(&raw, "a pull request")?
-            .fact()
-            .ok_or_else(|| Refused::Unreadable("a pull request without a base branch".into()))
+        let tail = format!("/pulls/{number}");
+        pulls::pull(self.read_of(repo, &tail).await?.value)
     }
 
     async fn pulls_with_head(
@@ -85,74 +124,68 @@ impl Reads for Client {
         repo: &Repository,
         head: &HeadSha,
     ) -> Answer<Listing<PullRequest>> {
-        let rest = format!("/commits/{head}/pulls");
-        let list = self
-            .repo_list::<Vec<wire::Pull>>(repo, "pull requests of a commit", &rest)
+        let tail = format!("/commits/{head}/pulls");
+        let mut raw = self
+            .raw_list(Place::Of(repo), &tail, Shape::Bare, MOST_PAGES)
             .await?;
-        let mut pulls = each_that_is(list, wire::Pull::fact);
-        pulls
+        // A commit can be in pull requests of other repositories of its network.
+        raw.items
+            .retain(|pull| pulls::base_repository(pull).is_none_or(|id| id == repo.id));
+        let mut listing = listing::converted(raw, pulls::pull);
+        listing
             .items
-            .retain(|pull| pull.head == *head && pull.state == PullState::Open);
-        Ok(pulls)
+            .retain(|pull| pull.state == PullState::Open && pull.head == *head);
+        Ok(listing)
     }
 
     async fn branch(&self, repo: &Repository, base: &BaseRef) -> Answer<Branch> {
-        let rest = format!("/branches/{}", segments(base.as_str()));
-        let raw = self.in_repo(repo, &rest).await?;
-        Ok(parse::<wire::BranchAnswer>(&raw, "a branch")?.fact())
+        let tail = format!("/branches/{}", encoded(base.as_str()));
+        rules::branch(self.read_of(repo, &tail).await?.value)
     }
 
     async fn rules(&self, repo: &Repository, base: &BaseRef) -> Answer<Vec<PlatformRule>> {
-        let rest = format!("/rules/branches/{}", segments(base.as_str()));
-        let list = self
-            .repo_list::<Vec<wire::Rule>>(repo, "rules of a branch", &rest)
+        let tail = format!("/rules/branches/{}", encoded(base.as_str()));
+        let rules = self
+            .whole_list(Place::Of(repo), &tail, rules::rules)
             .await?;
-        if !list.complete {
-            return Err(Refused::Unreadable("the list of rules is not whole".into()));
-        }
-        Ok(list.items.into_iter().flat_map(wire::Rule::facts).collect())
+        Ok(rules.into_iter().flatten().collect())
     }
 
     async fn file_at(&self, repo: &Repository, path: &str, at: &Oid) -> Answer<Option<FileAt>> {
-        #[derive(Deserialize)]
-        struct Contents {
-            sha: PolicyDigest,
-            content: String,
-            encoding: String,
+        let segments: Vec<String> = path.split('/').map(encoded).collect();
+        let tail = format!("/contents/{}?ref={at}", segments.join("/"));
+        match self.read_of(repo, &tail).await {
+            Ok(page) => places::file(path, page.value).map(Some),
+            // 404 is also the answer for a commit GitHub does not know (yet), and for a repository
+            // that we may not read. Only a commit that can be read lacks the file.
+            Err(Refused::NotFound(why)) => match self.commit(repo, at).await {
+                Ok(_) => Ok(None),
+                Err(Refused::NotFound(_)) => Err(Refused::NotFound(why)),
+                Err(refused) => Err(refused),
+            },
+            Err(refused) => Err(refused),
         }
-        let rest = format!("/contents/{}?ref={at}", segments(path));
-        let raw = match self.in_repo(repo, &rest).await {
-            Err(Refused::NotFound(_)) => return Ok(None),
-            answer => answer?,
-        };
-        let contents: Contents = parse(&raw, "a file")?;
-        if contents.encoding != "base64" {
-            let what = format!("a file in the encoding {:?}", contents.encoding);
-            return Err(Refused::Unreadable(what));
-        }
-        let packed: String = contents.content.split_whitespace().collect();
-        let text = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, packed)
-            .ok()
-            .and_then(|bytes| String::from_utf8(bytes).ok())
-            .ok_or_else(|| Refused::Unreadable("a file that is no UTF-8 text".into()))?;
-        Ok(Some(FileAt {
-            blob: contents.sha,
-            text,
-        }))
     }
 
-    /// `filter=all`: GitHub's own "latest" keeps one run a suite, and a re-run in a new suite would
-    /// stand beside the old one in no order; which run counts is the gate's to say.
     async fn check_runs(&self, repo: &Repository, head: &HeadSha) -> Answer<Listing<CheckRun>> {
-        let rest = format!("/commits/{head}/check-runs?filter=all");
-        let list = self.repo_list::<Runs>(repo, "check runs", &rest).await?;
-        Ok(each(list, wire::Run::fact))
+        // `latest` is GitHub's choice by the time of completion and within a suite: a run that was
+        // started again has no such time yet, and two suites can hold one name. All runs come, and the
+        // gate picks the highest id of each producer.
+        let tail = format!("/commits/{head}/check-runs?filter=all");
+        self.list(
+            Place::Of(repo),
+            &tail,
+            Shape::Counted("check_runs"),
+            checks::run,
+        )
+        .await
     }
 
     async fn statuses(&self, repo: &Repository, head: &HeadSha) -> Answer<Listing<CommitStatus>> {
-        let rest = format!("/commits/{head}/status");
-        let list = self.repo_list::<Statuses>(repo, "statuses", &rest).await?;
-        Ok(each(list, wire::Status::fact))
+        let tail = format!("/commits/{head}/status");
+        let shape = Shape::Counted("statuses");
+        self.list(Place::Of(repo), &tail, shape, checks::status)
+            .await
     }
 
     async fn workflow_runs(
@@ -160,85 +193,63 @@ impl Reads for Client {
         repo: &Repository,
         head: &HeadSha,
     ) -> Answer<Listing<WorkflowRun>> {
-        let rest = format!("/actions/runs?head_sha={head}");
-        let list = self
-            .repo_list::<Workflows>(repo, "workflow runs", &rest)
-            .await?;
-        Ok(each_that_is(list, wire::Workflow::fact))
+        let tail = format!("/actions/runs?head_sha={head}");
+        let shape = Shape::Counted("workflow_runs");
+        self.list(Place::Of(repo), &tail, shape, checks::workflow_run)
+            .await
     }
 
     async fn reviews(&self, repo: &Repository, number: PullNumber) -> Answer<Listing<Review>> {
-        let rest = format!("/pulls/{number}/reviews");
-        let list = self
-            .repo_list::<Vec<wire::ReviewAnswer>>(repo, "reviews", &rest)
-            .await?;
-        Ok(each(list, wire::ReviewAnswer::fact))
+        let tail = format!("/pulls/{number}/reviews");
+        self.list(Place::Of(repo), &tail, Shape::Bare, pulls::review)
+            .await
     }
 
     async fn comments(&self, repo: &Repository, number: PullNumber) -> Answer<Listing<Comment>> {
-        let rest = format!("/issues/{number}/comments");
-        let list = self
-            .repo_list::<Vec<wire::CommentAnswer>>(repo, "comments", &rest)
+        let tail = format!("/issues/{number}/comments");
+        let listing = self
+            .list(Place::Of(repo), &tail, Shape::Bare, pulls::comment)
             .await?;
-        Ok(Listing {
-            complete: list.complete,
-            items: list
-                .items
-                .into_iter()
-                .filter_map(wire::CommentAnswer::fact)
-                .collect(),
-        })
+        Ok(listing::kept(listing))
     }
 
     async fn open_conversations(&self, repo: &Repository, number: PullNumber) -> Answer<u64> {
-        const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) { \
-            repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
-            reviewThreads(first: 100, after: $after) { nodes { isResolved } \
-            pageInfo { hasNextPage endCursor } } } } }";
-        let who = As::Installation(repo.installation);
-        let mut after = Value::Null;
-        let mut open = 0;
-        for _ in 0..PAGES {
-            let query = json!({ "query": QUERY, "variables": {
-                "owner": repo.name.owner(), "name": repo.name.name(),
-                "number": number.get(), "after": after,
-            }});
-            let raw = self.transport.query(who, &query).await?;
-            let body: Value = parse(&raw, "review conversations")?;
-            let threads = &body["data"]["repository"]["pullRequest"]["reviewThreads"];
-            // GraphQL answers 200 with errors and partial data: then the number is not known.
-            let nodes = match (body.get("errors"), threads["nodes"].as_array()) {
-                (None, Some(nodes)) => nodes,
-                _ => return Err(Refused::Unreadable("review conversations".into())),
-            };
-            let unresolved = |node: &&Value| node["isResolved"].as_bool() != Some(true);
-            open += nodes.iter().filter(unresolved).count() as u64;
-            if threads["pageInfo"]["hasNextPage"].as_bool() == Some(false) {
-                return Ok(open);
+        let who = Principal::Installation(repo.installation);
+        let (mut open, mut read, mut after) = (0, 0, Value::Null);
+        for _ in 0..MOST_PAGES {
+            let variables = json!({
+                "owner": repo.name.owner(),
+                "name": repo.name.name(),
+                "number": number.get(),
+                "after": after,
+            });
+            let data = self.graphql(who, CONVERSATIONS, variables).await?;
+            if wire::answering_repository(&data).is_some_and(|id| id != repo.id) {
+                return Err(client::elsewhere(repo));
             }
-            after = threads["pageInfo"]["endCursor"].clone();
+            let page = wire::conversations(&data)?;
+            open += page.open;
+            read += page.read;
+            match page.next {
+                Some(cursor) => after = Value::String(cursor),
+                None if read == page.total => return Ok(open),
+                None => break,
+            }
         }
-        Err(Refused::Unreadable(
-            "more conversations than are read".into(),
+        Err(unreadable(
+            "the review conversations",
+            "they could not be read whole",
         ))
     }
 
     async fn team_members(&self, repo: &Repository, org: &str, slug: &str) -> Answer<Vec<Actor>> {
-        let who = As::Installation(repo.installation);
-        let path = format!("/orgs/{}/teams/{}/members", segment(org), segment(slug));
-        let list = self
-            .list::<Vec<wire::User>>("members of a team", Place::Path(who, &path))
-            .await?;
-        if !list.complete {
-            return Err(Refused::Unreadable(
-                "a list of members that is not whole".into(),
-            ));
-        }
-        Ok(list
-            .items
-            .into_iter()
-            .filter_map(wire::User::actor)
-            .collect())
+        let path = format!("/orgs/{}/teams/{}/members", encoded(org), encoded(slug));
+        let place = Place::At(Principal::Installation(repo.installation));
+        self.whole_list(place, &path, |value| {
+            let account = wire::read("a team's member", value)?;
+            wire::need("a team's member", "id", wire::actor(Some(account)))
+        })
+        .await
     }
 
     async fn compare(
@@ -248,58 +259,112 @@ impl Reads for Client {
         base_tip: &Oid,
         head: &HeadSha,
     ) -> Answer<Comparison> {
-        #[derive(Deserialize)]
-        struct Compared {
-            merge_base_commit: wire::ListedCommit,
-            total_commits: u64,
-            commits: Vec<wire::ListedCommit>,
-            files: Option<Vec<wire::File>>,
+        let tail = format!("/compare/{base_tip}...{head}");
+        let first = self.page(Place::Of(repo), &tail, 1).await?.value;
+        let mut first = WireComparison::read(first)?;
+        let merge_base = first.merge_base(base_tip)?;
+        let files = wire::need("a comparison", "files", first.files.take())?;
+        let cut = files.len() >= COMPARED_FILES;
+        let mut files = listing::converted(Listing::whole(files), diff::file);
+        if cut {
+            files = self.listed_files(repo, number, head, &files).await?;
         }
-        let raw = self
-            .in_repo(repo, &format!("/compare/{base_tip}...{head}"))
-            .await?;
-        let compared: Compared = parse(&raw, "a comparison")?;
-        let files = compared.files.unwrap_or_default();
-        let files = if files.len() < COMPARED_FILES {
-            Listing::whole(files.into_iter().map(wire::File::fact).collect())
-        } else {
-            self.pull_files(repo, number).await?
-        };
-        let commits: Vec<_> = compared
-            .commits
-            .into_iter()
-            .map(wire::ListedCommit::fact)
-            .collect();
         Ok(Comparison {
             base_tip: base_tip.clone(),
             head: head.clone(),
-            merge_base: compared.merge_base_commit.sha,
+            merge_base,
             files,
-            commits: Listing {
-                complete: commits.len() as u64 == compared.total_commits,
-                items: commits,
-            },
+            commits: self.compared_commits(repo, &tail, first).await?,
         })
     }
 
     async fn commit(&self, repo: &Repository, sha: &Oid) -> Answer<PullCommit> {
-        let raw = self.in_repo(repo, &format!("/git/commits/{sha}")).await?;
-        Ok(parse::<wire::GitCommit>(&raw, "a commit")?.fact())
+        let tail = format!("/git/commits/{sha}");
+        let commit = diff::git_commit(self.read_of(repo, &tail).await?.value)?;
+        if commit.sha != *sha {
+            return Err(unreadable("a commit", "it is not the one asked for"));
+        }
+        Ok(commit)
     }
 
     async fn may_write(&self, repo: &Repository, actor: &Actor) -> Answer<bool> {
-        #[derive(Deserialize)]
-        struct Permission {
-            permission: String,
-        }
-        let login = segment(actor.login.as_str());
-        let raw = self
-            .in_repo(repo, &format!("/collaborators/{login}/permission"))
-            .await?;
-        let permission: Permission = parse(&raw, "a permission")?;
-        Ok(matches!(
-            permission.permission.as_str(),
-            "admin" | "maintain" | "write"
-        ))
+        let login = encoded(actor.login.as_str());
+        let tail = format!("/collaborators/{login}/permission");
+        let page = self.read_of(repo, &tail).await?;
+        rules::may_write(page.value, actor.id.get())
     }
 }
+
+impl Client {
+    /// The rest of a comparison's commits, counted against its own total.
+    async fn compared_commits(
+        &self,
+        repo: &Repository,
+        tail: &str,
+        first: WireComparison,
+    ) -> Answer<Listing<PullCommit>> {
+        let total = first.total_commits;
+        let mut seen = HashSet::new();
+        let mut raw = first.commits;
+        raw.retain(|commit| listing::is_new(&mut seen, commit));
+        for number in 2..=MOST_PAGES {
+            if total.is_none_or(|total| raw.len() as u64 >= total) {
+                break;
+            }
+            let page = self.page(Place::Of(repo), tail, number).await?.value;
+            let before = raw.len();
+            let more = WireComparison::read(page)?.commits;
+            raw.extend(
+                more.into_iter()
+                    .filter(|commit| listing::is_new(&mut seen, commit)),
+            );
+            if raw.len() == before {
+                break;
+            }
+        }
+        let complete = total == Some(raw.len() as u64);
+        Ok(listing::converted(
+            Listing {
+                items: raw,
+                complete,
+            },
+            diff::listed_commit,
+        ))
+    }
+
+    /// A pull request's own list of files, for a comparison that was cut.
+    ///
+    /// This list is about whatever the pull request's head and base are *now*, so it stands in for the
+    /// comparison only if the head is still the same afterwards and every file of the comparison is in
+    /// it. It ends at 3,000 files, without a word about the rest.
+    async fn listed_files(
+        &self,
+        repo: &Repository,
+        number: PullNumber,
+        head: &HeadSha,
+        compared: &Listing<FileChange>,
+    ) -> Answer<Listing<FileChange>> {
+        let tail = format!("/pulls/{number}/files");
+        let pages = LISTED_FILES / PER_PAGE;
+        let raw = self
+            .raw_list(Place::Of(repo), &tail, Shape::Bare, pages)
+            .await?;
+        let pull = self.pull(repo, number).await?;
+        let mut listed = listing::converted(raw, diff::file);
+        let paths: HashSet<&str> = listed.items.iter().map(|file| file.path.as_str()).collect();
+        let covers = compared
+            .items
+            .iter()
+            .all(|file| paths.contains(file.path.as_str()));
+        let same = pull.head == *head && covers && compared.complete;
+        listed.complete &= same && listed.items.len() < LISTED_FILES;
+        Ok(listed)
+    }
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, ENCODED).to_string()
+}
+
+#[cfg(test)]
+mod tests;

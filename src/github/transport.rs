@@ -1,340 +1,234 @@
-//! One request, one answer.
+//! One request, one answer, over octocrab's raw layer.
 //!
-//! octocrab carries the bytes; its typed models and its retries stay out of the way. Its models refuse
-//! what they do not know (a new conclusion, a null user), its default retry would send a refused POST
-//! four times. Authorisation is set per request, by this room's own tokens: octocrab's installation
-//! clients mint one token per clone, and send none at all when a page address names another host.
+//! octocrab brings the connection pool, TLS and the request's frame; its typed models and everything
+//! it does unasked stay out, because each of them was seen to go wrong for a program that writes:
 //!
-//! Reads are tried again when GitHub failed or did not answer; writes never. After GitHub has said that
-//! a limit is used up, nothing more is sent for that installation until the limit has passed: the
-//! callers are told so at once, and come back later.
+//! - its default retry sends a POST that was answered 502 four times within milliseconds: off;
+//! - its redirects turn a POST answered 301 into a GET: the feature is not compiled in;
+//! - it has no time-outs: connecting, silence on the connection and the whole answer have one each;
+//! - its own authorisation goes to `api.github.com` only, and mints a token for each of ten concurrent
+//!   cold calls: it has none here, the header is set per call from [`Tokens`](super::tokens::Tokens);
+//! - its ETag cache is keyed by address alone, so that one installation can be served what another
+//!   may see: there is no cache, and no conditional request;
+//! - its base address is prefixed to addresses that do not begin with it, which breaks GraphQL on
+//!   Enterprise Server (`/api/graphql` beside `/api/v3`): it is given the bare host, and every address
+//!   here is whole.
+//!
+//! The one thing sent again underneath is a request that a dying pooled connection never began to
+//! carry; hyper vouches for that, and GitHub has seen nothing of it.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, header};
-use http_body_util::BodyExt;
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt as _, Limited};
 use octocrab::service::middleware::retry::RetryConfig;
-use octocrab::{OctoBody, Octocrab};
-use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
-use super::auth::{AppKey, Token, Tokens};
-use super::meaning::{self, Raw};
+use super::client::{ClientError, Timeouts};
 use super::{Answer, Refused};
-use crate::clock::Clock;
-use crate::domain::model::{AppId, InstallationId, Timestamp};
 
-/// The largest answer that is read. GitHub's own largest are a few MiB.
-const LARGEST: usize = 32 * 1024 * 1024;
-/// How often a read is sent in all.
-const READ_TRIES: u32 = 3;
+/// No answer that is used here comes near it; a server gone mad does not fill the memory.
+const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 
-/// Bounds on how long GitHub is waited for.
-#[derive(Debug, Clone, Copy)]
-pub struct Patience {
-    /// To connect.
-    pub connect: Duration,
-    /// For one answer, from the first byte sent to the last received.
-    pub answer: Duration,
-    /// Between two tries of a read.
-    pub between: Duration,
+/// An answer as it came.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
 }
 
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(5),
-            answer: Duration::from_secs(20),
-            between: Duration::from_millis(250),
-        }
-    }
-}
-
-/// As whom a call is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum As {
-    /// The App itself, by JWT.
-    App,
-    /// One of its installations, by token.
-    Installation(InstallationId),
-}
-
-/// Sends requests.
-pub struct Transport {
-    http: Octocrab,
-    api_url: String,
-    app: AppId,
-    key: AppKey,
-    clock: Clock,
-    patience: Patience,
-    tokens: Tokens,
-    brakes: Mutex<HashMap<As, Timestamp>>,
+/// The way to one GitHub.
+pub(super) struct Transport {
+    crab: octocrab::Octocrab,
+    rest: String,
+    graphql: String,
+    whole: Duration,
 }
 
 impl Transport {
-    /// A transport to the API at this address.
-    ///
-    /// # Errors
-    /// What octocrab says of the address.
-    pub fn new(
-        api_url: &str,
-        app: AppId,
-        key: AppKey,
-        clock: Clock,
-        patience: Patience,
-    ) -> Result<Self, octocrab::Error> {
-        let http = Octocrab::builder()
-            .base_uri(api_url)?
-            .add_retry_config(RetryConfig::None)
-            .set_connect_timeout(Some(patience.connect))
-            .set_read_timeout(Some(patience.answer))
-            .set_write_timeout(Some(patience.answer))
-            .build()?;
-        Ok(Self {
-            http,
-            api_url: api_url.trim_end_matches('/').to_owned(),
-            app,
-            key,
-            clock,
-            patience,
-            tokens: Tokens::default(),
-            brakes: Mutex::default(),
-        })
-    }
-
-    /// The time by which tokens and limits are measured.
-    pub fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
-    /// The address of GraphQL: beside `/api/v3` on an Enterprise Server, below the root elsewhere.
-    pub fn graphql_url(&self) -> String {
-        match self.api_url.strip_suffix("/v3") {
-            Some(root) => format!("{root}/graphql"),
-            None => format!("{}/graphql", self.api_url),
-        }
-    }
-
-    /// Reads a path; what is not a success is a refusal. Tried again when GitHub failed or did not
-    /// answer.
-    ///
-    /// # Errors
-    /// [`Refused`].
-    pub async fn get(&self, who: As, path: &str) -> Answer<Raw> {
-        self.read(who, Method::GET, path, None).await
-    }
-
-    /// A query by GraphQL: a POST in form, a read in effect.
-    ///
-    /// # Errors
-    /// [`Refused`].
-    pub async fn query(&self, who: As, query: &Value) -> Answer<Raw> {
-        self.read(who, Method::POST, &self.graphql_url(), Some(query))
-            .await
-    }
-
-    async fn read(&self, who: As, method: Method, path: &str, body: Option<&Value>) -> Answer<Raw> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let answer = self.send(who, method.clone(), path, body).await;
-            let answer = answer.and_then(|raw| self.success(who, raw));
-            match answer {
-                Err(Refused::Server(_) | Refused::NoAnswer(_)) if tries < READ_TRIES => {
-                    tokio::time::sleep(self.patience.between * tries).await;
-                }
-                // A token may be taken back before it expires; a fresh one settles whether it was that.
-                Err(Refused::Unauthorized(_)) if tries == 1 => match who {
-                    As::Installation(installation) => self.tokens.forget(installation).await,
-                    As::App => return answer,
-                },
-                answer => return answer,
-            }
-        }
-    }
-
-    /// Writes once. The raw answer is the caller's to understand; the error says whether anything may
-    /// have happened.
-    ///
-    /// # Errors
-    /// [`Refused`] where there is no answer at all, and for limits.
-    pub async fn write(&self, who: As, method: Method, path: &str, body: &Value) -> Answer<Raw> {
-        let raw = self.send(who, method, path, Some(body)).await?;
-        if let Some(after) = meaning::limit(&raw, self.now()) {
-            self.brake(who, after);
-        }
-        Ok(raw)
-    }
-
-    /// The answer if it is a success, else what it means.
-    ///
-    /// # Errors
-    /// [`Refused`].
-    pub fn success(&self, who: As, raw: Raw) -> Answer<Raw> {
-        if raw.status.is_success() {
-            return Ok(raw);
-        }
-        let refused = meaning::refusal(&raw, self.now());
-        if let Refused::Limited { after } = &refused {
-            self.brake(who, *after);
-        }
-        Err(refused)
-    }
-
-    async fn send(&self, who: As, method: Method, path: &str, body: Option<&Value>) -> Answer<Raw> {
-        let authorization = match who {
-            As::App => self.jwt()?,
-            As::Installation(installation) => self.token(installation).await?,
+    /// Must be called within a Tokio runtime: octocrab starts a task that feeds the connection pool.
+    pub fn new(api_url: &str, timeouts: &Timeouts) -> Result<Self, ClientError> {
+        let (host, rest) = address(api_url)?;
+        let graphql = match rest.strip_suffix("/api/v3") {
+            Some(enterprise) => format!("{enterprise}/api/graphql"),
+            None => format!("{rest}/graphql"),
         };
-        self.exchange(who, &authorization, method, path, body).await
-    }
-
-    fn jwt(&self) -> Answer<SecretString> {
-        let jwt = self.key.jwt(self.app, self.now());
-        jwt.map(SecretString::from)
-            .map_err(|error| Refused::Unauthorized(error.to_string()))
-    }
-
-    async fn token(&self, installation: InstallationId) -> Answer<SecretString> {
-        let mint = self.mint(installation);
-        let token = self.tokens.get(installation, self.now(), mint).await?;
-        Ok(token.secret)
-    }
-
-    /// `POST /app/installations/{id}/access_tokens`. An installation that is gone answers 404.
-    async fn mint(&self, installation: InstallationId) -> Answer<Token> {
-        #[derive(Deserialize)]
-        struct Minted {
-            token: String,
-            expires_at: Timestamp,
-        }
-        let path = format!("/app/installations/{installation}/access_tokens");
-        let jwt = self.jwt()?;
-        let raw = self
-            .exchange(As::App, &jwt, Method::POST, &path, None)
-            .await
-            .and_then(|raw| self.success(As::App, raw));
-        let raw = raw.map_err(|refused| match refused {
-            Refused::NotFound(why) => Refused::Inactive(why),
-            refused => refused,
-        })?;
-        let minted: Minted = serde_json::from_slice(&raw.body)
-            .map_err(|_| Refused::Unreadable("the answer to a token request".into()))?;
-        Ok(Token {
-            secret: SecretString::from(minted.token),
-            expires_at: minted.expires_at,
+        let build = |error: octocrab::Error| ClientError::Build(root_cause(&error));
+        let crab = octocrab::Octocrab::builder()
+            .base_uri(host)
+            .map_err(build)?
+            .add_retry_config(RetryConfig::None)
+            .set_connect_timeout(Some(timeouts.connect))
+            .set_read_timeout(Some(timeouts.read))
+            .set_write_timeout(Some(timeouts.read))
+            .build()
+            .map_err(build)?;
+        Ok(Self {
+            crab,
+            rest,
+            graphql,
+            whole: timeouts.whole,
         })
+    }
+
+    /// The whole address of a REST path, which begins with a slash and is percent-encoded.
+    pub fn rest(&self, path: &str) -> String {
+        format!("{}{path}", self.rest)
+    }
+
+    /// The address of GraphQL.
+    pub fn graphql(&self) -> String {
+        self.graphql.clone()
+    }
+
+    /// Sends one request, once. Whatever status comes back is an answer.
+    ///
+    /// # Errors
+    /// [`Refused::NoAnswer`] alone: after a write, the outcome is unknown.
+    pub async fn send(
+        &self,
+        method: &Method,
+        address: &str,
+        secret: &SecretString,
+        body: Option<&Value>,
+    ) -> Answer<Reply> {
+        let answered = tokio::time::timeout(
+            self.whole,
+            self.exchange(method.clone(), address, secret, body),
+        );
+        let outcome = match answered.await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Refused::NoAnswer(format!(
+                "nothing whole within {} s",
+                self.whole.as_secs_f32()
+            ))),
+        };
+        match &outcome {
+            Ok(reply) => tracing::debug!(%method, address, status = reply.status.as_u16(), "asked"),
+            Err(refused) => tracing::debug!(%method, address, %refused, "asked in vain"),
+        }
+        outcome
     }
 
     async fn exchange(
         &self,
-        who: As,
-        authorization: &SecretString,
         method: Method,
-        path: &str,
+        address: &str,
+        secret: &SecretString,
         body: Option<&Value>,
-    ) -> Answer<Raw> {
-        self.braked(who)?;
-        let request = self.request(authorization, method, path, body)?;
-        let exchange = async {
-            let response = self
-                .http
-                .send(request)
-                .await
-                .map_err(|error| Refused::NoAnswer(plain(&error)))?;
-            let (parts, body) = response.into_parts();
-            let body = http_body_util::Limited::new(body, LARGEST)
-                .collect()
-                .await
-                .map_err(|error| Refused::NoAnswer(error.to_string()))?;
-            Ok(Raw {
-                status: parts.status,
-                headers: parts.headers,
-                body: body.to_bytes(),
-            })
-        };
-        tokio::time::timeout(self.patience.answer, exchange)
-            .await
-            .unwrap_or_else(|_| Err(Refused::NoAnswer("time-out".into())))
-    }
-
-    fn request(
-        &self,
-        authorization: &SecretString,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Answer<Request<OctoBody>> {
-        let impossible = |error: &dyn std::fmt::Display| Refused::Invalid {
-            status: 0,
-            message: format!("the request cannot be written: {error}"),
-        };
-        let url = if path.starts_with('/') {
-            format!("{}{path}", self.api_url)
-        } else {
-            path.to_owned()
-        };
-        let bearer = format!("Bearer {}", authorization.expose_secret());
-        let mut bearer = HeaderValue::from_str(&bearer).map_err(|error| impossible(&error))?;
+    ) -> Answer<Reply> {
+        let mut bearer = HeaderValue::from_str(&format!("Bearer {}", secret.expose_secret()))
+            .map_err(|_| Refused::NoAnswer("the token cannot be sent in a header".into()))?;
         bearer.set_sensitive(true);
-        let mut request = Request::builder()
+        let request = Request::builder()
             .method(method)
-            .uri(url)
-            .header(header::AUTHORIZATION, bearer)
+            .uri(address)
             .header(header::ACCEPT, "application/vnd.github+json")
-            .header("x-github-api-version", "2022-11-28");
-        let body = match body {
-            Some(body) => {
-                request = request.header(header::CONTENT_TYPE, "application/json");
-                Bytes::from(body.to_string())
-            }
-            None => Bytes::new(),
-        };
-        request
-            .body(OctoBody::from(body))
-            .map_err(|error| impossible(&error))
-    }
-
-    fn brake(&self, who: As, after: chrono::Duration) {
-        let until = self.now() + after;
-        let mut brakes = self.brakes.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = brakes.entry(who).or_insert(until);
-        *held = until.max(*held);
-    }
-
-    fn braked(&self, who: As) -> Answer<()> {
-        let now = self.now();
-        let mut brakes = self.brakes.lock().unwrap_or_else(PoisonError::into_inner);
-        match brakes.get(&who) {
-            Some(until) if *until > now => Err(Refused::Limited {
-                after: *until - now,
-            }),
-            Some(_) => {
-                brakes.remove(&who);
-                Ok(())
-            }
-            None => Ok(()),
-        }
+            .header(header::AUTHORIZATION, bearer);
+        let lost = |error: octocrab::Error| Refused::NoAnswer(root_cause(&error));
+        let request = self.crab.build_request(request, body).map_err(lost)?;
+        let (parts, body) = self.crab.execute(request).await.map_err(lost)?.into_parts();
+        let body = Limited::new(body, LARGEST_ANSWER)
+            .collect()
+            .await
+            .map_err(|error| Refused::NoAnswer(root_cause(error.as_ref())))?;
+        Ok(Reply {
+            status: parts.status,
+            headers: parts.headers,
+            body: body.to_bytes(),
+        })
     }
 }
 
-/// An error and its causes in one line, without octocrab's backtrace.
-fn plain(error: &octocrab::Error) -> String {
-    let mut text = String::new();
-    let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
-    while let Some(error) = cause {
-        if !text.is_empty() {
-            text.push_str(": ");
+/// Splits an API address into its bare host and its whole form without a slash at the end.
+fn address(api_url: &str) -> Result<(String, String), ClientError> {
+    let wrong = |why: &str| ClientError::Address(why.to_owned());
+    let whole = api_url.trim().trim_end_matches('/');
+    let uri: Uri = whole
+        .parse()
+        .map_err(|_| wrong("it is not an address such as https://api.github.com"))?;
+    let scheme = uri
+        .scheme_str()
+        .filter(|scheme| matches!(*scheme, "https" | "http"))
+        .ok_or_else(|| wrong("it must begin with https://"))?;
+    let authority = uri
+        .authority()
+        .ok_or_else(|| wrong("it names no host"))?
+        .as_str();
+    if authority.contains('@') {
+        return Err(wrong(
+            "it holds credentials; the App's key is the only one used",
+        ));
+    }
+    if uri.query().is_some() {
+        return Err(wrong("it must not hold a query"));
+    }
+    Ok((format!("{scheme}://{authority}"), whole.to_owned()))
+}
+
+/// The innermost cause, which is what an operator can act on ("connection refused"); octocrab's outer
+/// layers repeat it, with a backtrace.
+fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_api_address_is_taken_with_or_without_a_path_and_slash() {
+        let ok = |text| address(text).expect("an address");
+        let github = ("https://api.github.com", "https://api.github.com");
+        assert_eq!(
+            ok("https://api.github.com/"),
+            (github.0.into(), github.1.into())
+        );
+        assert_eq!(
+            ok("https://ghe.example:8443/api/v3/"),
+            (
+                "https://ghe.example:8443".into(),
+                "https://ghe.example:8443/api/v3".into()
+            )
+        );
+    }
+
+    #[test]
+    fn an_address_that_would_send_a_token_astray_is_refused() {
+        for text in [
+            "",
+            "api.github.com",
+            "ftp://api.github.com",
+            "https://me:secret@ghe.example",
+            "https://ghe.example/?a=b",
+            "/api/v3",
+        ] {
+            let error = address(text).expect_err(text).to_string();
+            assert!(!error.contains("secret"), "{error}");
         }
-        text.push_str(&error.to_string());
-        cause = error.source();
     }
-    if text.is_empty() {
-        text.push_str("the connection failed");
+
+    #[tokio::test]
+    async fn graphql_stands_beside_the_rest_api_of_an_enterprise_server() {
+        let at = |url| {
+            Transport::new(url, &Timeouts::default())
+                .expect("a transport")
+                .graphql()
+        };
+        assert_eq!(
+            at("https://api.github.com"),
+            "https://api.github.com/graphql"
+        );
+        assert_eq!(
+            at("https://ghe.example/api/v3/"),
+            "https://ghe.example/api/graphql"
+        );
     }
-    text.chars().take(300).collect()
 }

@@ -20,7 +20,7 @@ use countersign::app::{App, Parts};
 use countersign::clock::Clock;
 use countersign::domain::model::AppId;
 use countersign::github::auth::AppKey;
-use countersign::github::{Client, ClientOptions, Patience};
+use countersign::github::{Client, ClientOptions, Timeouts};
 use countersign::store::Store;
 use countersign::store::sqlite::Sqlite;
 use http::Method;
@@ -89,7 +89,7 @@ impl Server {
             app_id: AppId::new(peer::APP_ID).unwrap(),
             key: AppKey::read(key).unwrap(),
             clock: Clock::System,
-            patience: Patience::default(),
+            timeouts: Timeouts::default(),
         });
         let client = Arc::new(client.unwrap());
         let store: Arc<dyn Store> = Arc::new(Sqlite::open("sqlite::memory:").await.unwrap());

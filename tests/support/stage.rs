@@ -9,7 +9,7 @@ use countersign::clock::Clock;
 use countersign::domain::ledger::{Entry, Kind};
 use countersign::domain::model::{AppId, PullNumber, RepoId};
 use countersign::github::auth::AppKey;
-use countersign::github::{Client, ClientOptions, Patience};
+use countersign::github::{Client, ClientOptions, Timeouts};
 use countersign::simulator::{
     Actor, Edits, Options, Permission, PullHandle, RepoHandle, Simulator,
 };
@@ -386,9 +386,9 @@ pub fn client(github: &Simulator, api_url: &str, clock: Clock) -> Arc<Client> {
         app_id: AppId::new(credentials.app_id).unwrap(),
         key: AppKey::read(&credentials.private_key_pem).unwrap(),
         clock,
-        patience: Patience {
-            between: Duration::ZERO,
-            ..Patience::default()
+        timeouts: Timeouts {
+            pauses: [Duration::ZERO; 2],
+            ..Timeouts::default()
         },
     });
     Arc::new(client.unwrap())

@@ -13,7 +13,7 @@ use crate::app::{App, Parts};
 use crate::clock::Clock;
 use crate::domain::model::{AppId, PullNumber, RepoId};
 use crate::github::auth::AppKey;
-use crate::github::{Client, ClientOptions, Patience};
+use crate::github::{Client, ClientOptions, Timeouts};
 use crate::simulator::deliveries::Pump;
 use crate::simulator::{Actor, Options, Permission, PullHandle, RepoHandle, Simulator};
 use crate::store::Store;
@@ -195,7 +195,7 @@ fn product(github: &Simulator, api_url: &str, store: Arc<dyn Store>) -> anyhow::
         app_id: own_app,
         key: AppKey::read(&credentials.private_key_pem)?,
         clock: Clock::System,
-        patience: Patience::default(),
+        timeouts: Timeouts::default(),
     })?);
     Ok(App::new(Parts {
         store,
