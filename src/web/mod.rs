@@ -148,9 +148,8 @@ async fn ready(State(state): State<WebState>) -> Response {
     }
     let github = state.ready.load(Ordering::Relaxed);
     if !github {
-        reasons.push(
-            "GitHub has not accepted the App's credentials yet; `countersign doctor` tells why",
-        );
+        reasons
+            .push("GitHub has not accepted the App's credentials yet; the server's log tells why");
     }
     let status = if reasons.is_empty() {
         StatusCode::OK

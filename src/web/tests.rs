@@ -594,7 +594,7 @@ async fn readiness_names_what_is_missing() {
         answer.json()["reasons"][0]
             .as_str()
             .unwrap()
-            .contains("countersign doctor")
+            .contains("the server's log")
     );
     state
         .ready

@@ -132,6 +132,16 @@ impl Stage {
         self.app = product(&self.github, &api, store, self.clock.clone()).await;
     }
 
+    /// Serves pages and API over the same store to who has the token; tells where.
+    pub async fn serve_pages(&self, token: &str) -> String {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let parts = Parts {
+            api_token: Some(token.into()),
+            ..parts(&self.github, &self.api_url, store, clock)
+        };
+        serve(&App::new(parts)).await
+    }
+
     /// Delivers what waits, understands it, and makes every pass that is due, until nothing is.
     pub async fn settle(&self) {
         loop {
@@ -394,17 +404,11 @@ pub fn client(github: &Simulator, api_url: &str, clock: Clock) -> Arc<Client> {
     Arc::new(client.unwrap())
 }
 
-/// The product over a simulated GitHub, its webhook on a port of its own.
-#[allow(clippy::disallowed_methods, reason = "a test is no pure room")]
-pub async fn product(
-    github: &Simulator,
-    api_url: &str,
-    store: Arc<dyn Store>,
-    clock: Clock,
-) -> App {
+/// What the product over a simulated GitHub is made of.
+fn parts(github: &Simulator, api_url: &str, store: Arc<dyn Store>, clock: Clock) -> Parts {
     let credentials = github.app();
     let client = client(github, api_url, clock.clone());
-    let mut app = App::new(Parts {
+    Parts {
         store,
         reads: client.clone(),
         writes: client,
@@ -415,11 +419,29 @@ pub async fn product(
         addresses: countersign::web::Addresses::default(),
         sweep_interval: Duration::from_secs(600),
         shadow: false,
-    });
+    }
+}
+
+/// The product over a simulated GitHub, its webhook on a port of its own.
+pub async fn product(
+    github: &Simulator,
+    api_url: &str,
+    store: Arc<dyn Store>,
+    clock: Clock,
+) -> App {
+    let mut app = App::new(parts(github, api_url, store, clock));
     app.open_inbox();
+    let address = serve(&app).await;
+    github.set_webhook(format!("{address}/webhook"));
+    app
+}
+
+/// Serves a product's routes; tells where.
+#[allow(clippy::disallowed_methods, reason = "a test is no pure room")]
+async fn serve(app: &App) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    github.set_webhook(format!("http://{}/webhook", listener.local_addr().unwrap()));
+    let address = format!("http://{}", listener.local_addr().unwrap());
     let routes = app.routes();
     tokio::spawn(async move { axum::serve(listener, routes).await });
-    app
+    address
 }

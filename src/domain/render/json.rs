@@ -165,7 +165,13 @@ fn moves(verdict: &Verdict) -> Vec<Move> {
     let mut moves: Vec<Move> = Vec::new();
     for gate in verdict.open_gates() {
         let on = gate.state.whose_move();
-        if !moves.contains(&on) {
+        let told = moves.iter_mut().find_map(|told| match (told, &on) {
+            (Move::Verifier(names), Move::Verifier(others)) => Some((names, others)),
+            _ => None,
+        });
+        if let Some((names, others)) = told {
+            *names = joined(names, others);
+        } else if !moves.contains(&on) {
             moves.push(on);
         }
     }
@@ -177,6 +183,20 @@ fn moves(verdict: &Verdict) -> Vec<Move> {
         });
     }
     moves
+}
+
+/// Of two gates' verifiers those whose one report may move both; all of them where nobody's may.
+fn joined(some: &[String], others: &[String]) -> Vec<String> {
+    let both: Vec<String> = some
+        .iter()
+        .filter(|name| others.contains(name))
+        .cloned()
+        .collect();
+    if both.is_empty() {
+        [some, others].concat()
+    } else {
+        both
+    }
 }
 
 /// The stable fields that stand on the check run, as JSON text of at most `most` bytes in which no

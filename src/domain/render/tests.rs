@@ -464,6 +464,21 @@ fn whose_move_is_told_once_over_the_open_gates_and_for_what_is_ready() {
         Told::of(&waiting, &name()).whose_move,
         [Move::Author, verifiers]
     );
+    let only = |verifier: &str| {
+        let on = Move::Verifier(vec![verifier.to_owned()]);
+        GateResult::waiting("mutation_check", on, "Nobody has reported yet.")
+    };
+    for (verifier, joined) in [
+        ("codex", vec!["codex"]),
+        ("other", vec!["codex", "gemini", "other"]),
+    ] {
+        let waiting = judged(Outcome::Waiting, vec![nobody_verified(), only(verifier)]);
+        let joined = joined.into_iter().map(str::to_owned).collect();
+        assert_eq!(
+            Told::of(&waiting, &name()).whose_move,
+            [Move::Verifier(joined)]
+        );
+    }
     let mut ready = judged(Outcome::Ready, vec![checks_pass()]);
     assert_eq!(Told::of(&ready, &name()).whose_move, [Move::Countersign]);
     ready.landing = Landing::WhenRequested;
