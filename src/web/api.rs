@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -101,8 +102,14 @@ pub(super) struct After {
 pub(super) async fn ledger(
     State(state): State<WebState>,
     Path((owner, repo)): RepoPath,
-    Query(After { after }): Query<After>,
+    asked: Result<Query<After>, QueryRejection>,
 ) -> Result<Response, Lost> {
+    let wrong = |_| {
+        let how =
+            "`after` is the `seq` of the last entry that you have, a whole number: ?after=120";
+        Lost::Wrong(how.into())
+    };
+    let Query(After { after }) = asked.map_err(wrong)?;
     let known = repository(&*state.store, &owner, &repo).await?;
     let mut pages = Pages::new(state.store, known.id, after);
     // The first page is read before the answer begins: a database that is down is an error, not an

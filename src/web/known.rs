@@ -19,6 +19,8 @@ pub(super) struct Known {
 pub(super) enum Lost {
     /// It names nothing that is known; the sentence says what to do.
     Unknown(String),
+    /// It is asked wrongly; the sentence says how to ask.
+    Wrong(String),
     /// The store failed. The log has the cause; nobody outside reads it.
     Failed,
 }
@@ -35,6 +37,7 @@ impl Lost {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::Unknown(_) => StatusCode::NOT_FOUND,
+            Self::Wrong(_) => StatusCode::BAD_REQUEST,
             Self::Failed => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -42,7 +45,7 @@ impl Lost {
     /// For people.
     pub(super) fn sentence(&self) -> &str {
         match self {
-            Self::Unknown(sentence) => sentence,
+            Self::Unknown(sentence) | Self::Wrong(sentence) => sentence,
             Self::Failed => "The database did not answer; the server's log has the cause.",
         }
     }

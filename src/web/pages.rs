@@ -122,6 +122,7 @@ fn lost(state: &WebState, lost: &Lost) -> Response {
         signed_in: state.api_token.is_some(),
         title: match lost {
             Lost::Unknown(_) => "Not found",
+            Lost::Wrong(_) => "Asked wrongly",
             Lost::Failed => "Not available",
         },
         text: lost.sentence(),

@@ -510,6 +510,13 @@ async fn the_ledger_is_json_lines_that_can_be_gone_on_with() {
     assert_eq!(seqs(&answer), (1..=2_345).collect::<Vec<_>>());
     let rest = get(&state, "/api/v1/repos/acme/shop/ledger?after=2340").await;
     assert_eq!(seqs(&rest), [2_341, 2_342, 2_343, 2_344, 2_345]);
+    let wrong = get(&state, "/api/v1/repos/acme/shop/ledger?after=last").await;
+    assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
+    assert!(
+        wrong.body.starts_with(r#"{"error":"`after` is"#),
+        "{}",
+        wrong.body
+    );
     let nothing = get(&state, "/api/v1/repos/acme/shop/ledger?after=2345").await;
     assert_eq!(
         (nothing.status, nothing.body.as_str()),

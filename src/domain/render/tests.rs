@@ -486,6 +486,16 @@ fn whose_move_is_told_once_over_the_open_gates_and_for_what_is_ready() {
 }
 
 #[test]
+fn the_title_names_what_somebody_can_move_before_what_moves_by_itself() {
+    let by_itself = GateResult::waiting("conflicts", Move::GitHub, "GitHub has not said yet.");
+    let both = judged(Outcome::Waiting, vec![by_itself.clone(), nobody_verified()]);
+    let title = |verdict: &Verdict| check::page(verdict, &[]).title;
+    assert!(title(&both).starts_with("Waiting for a second verifier"));
+    let alone = judged(Outcome::Waiting, vec![by_itself]);
+    assert!(!title(&alone).contains("second verifier"));
+}
+
+#[test]
 fn no_escape_sequence_of_a_check_reaches_the_terminal() {
     let evil = GateResult::failed("checks", Move::Ci, "\u{1b}]0;owned\u{7} \u{202e}gnp.exe")
         .details(vec![GateResult::failed(

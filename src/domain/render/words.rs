@@ -83,13 +83,10 @@ pub fn landing(landing: Landing) -> &'static str {
     }
 }
 
-/// The gate that the outcome is named after: the first in the state that decided.
+/// The gate that the outcome is named after: the one to look at first.
 pub fn leading(verdict: &Verdict) -> Option<&GateResult> {
-    let first = |word: &str| verdict.gates.iter().find(|gate| gate.state.word() == word);
     match verdict.outcome {
-        Outcome::Blocked => first("failed"),
-        Outcome::Undetermined => first("undetermined"),
-        Outcome::Waiting => first("waiting"),
+        Outcome::Blocked | Outcome::Undetermined | Outcome::Waiting => verdict.foremost(),
         Outcome::Held => verdict.gates.iter().find(|gate| gate.gate == "not_held"),
         Outcome::Merged | Outcome::Ready | Outcome::Ignored => None,
     }
