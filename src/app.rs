@@ -222,7 +222,7 @@ async fn heal(
                     break;
                 }
                 Err(refused) => {
-                    tracing::error!(%refused, "not ready: GitHub does not accept the credentials");
+                    tracing::error!(%refused, "not ready: GitHub has not accepted the credentials yet");
                     tokio::time::sleep(PROOF_PAUSE).await;
                 }
             }
