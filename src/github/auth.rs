@@ -6,7 +6,8 @@
 //! is known to arrive in is understood here, and a text that is none of them is refused at the start
 //! with a sentence that says what it seems to be instead.
 //!
-//! The key stays in a [`SecretString`]: it has no way into `Debug`, logs or errors.
+//! The key is taken apart once, when it is read: whoever signs uses the same [`EncodingKey`]. It is
+//! wiped when it is dropped, and has no way into `Debug`, logs or errors.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -67,9 +68,7 @@ pub enum KeyError {
 
 /// The App's private key, proved to be able to sign.
 #[derive(Clone)]
-pub struct AppKey {
-    pem: SecretString,
-}
+pub struct AppKey(EncodingKey);
 
 impl std::fmt::Debug for AppKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -105,9 +104,9 @@ impl AppKey {
                 _ => return Err(KeyError::Unknown),
             }
         };
-        let key = Self {
-            pem: SecretString::from(pem),
-        };
+        let pem = SecretString::from(pem);
+        let key = EncodingKey::from_rsa_pem(pem.expose_secret().as_bytes()).map_err(unusable)?;
+        let key = Self(key);
         // GitHub is not asked; this only proves that the bytes are a private key.
         key.sign(0, 0, "proof".to_owned())?;
         Ok(key)
@@ -123,17 +122,15 @@ impl AppKey {
     }
 
     fn sign(&self, iat: i64, exp: i64, iss: String) -> Result<SecretString, KeyError> {
-        let unusable = |error: jsonwebtoken::errors::Error| KeyError::Unusable(error.to_string());
-        let key =
-            EncodingKey::from_rsa_pem(self.pem.expose_secret().as_bytes()).map_err(unusable)?;
-        jsonwebtoken::encode(
-            &Header::new(Algorithm::RS256),
-            &Claims { iat, exp, iss },
-            &key,
-        )
-        .map(SecretString::from)
-        .map_err(unusable)
+        let claims = Claims { iat, exp, iss };
+        jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &self.0)
+            .map(SecretString::from)
+            .map_err(unusable)
     }
+}
+
+fn unusable(error: jsonwebtoken::errors::Error) -> KeyError {
+    KeyError::Unusable(error.to_string())
 }
 
 /// What to say of our clock after GitHub refused an assertion of ours, if it is off. `headers` are

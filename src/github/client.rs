@@ -13,6 +13,7 @@
 //!
 //! Repositories are addressed by their present name, which every server knows. A 404 or a redirect may
 //! mean that the name is old; then the number is asked for the name, and the read is tried once more.
+//! Where no number is known yet, a read's redirect is followed by its address, on the same server.
 //! A 200 may mean that the name was freed and is another repository's now: where the answer says whose
 //! it is, that is compared.
 //!
@@ -116,6 +117,9 @@ pub(super) struct Ask {
     budget: Budget,
 }
 
+/// How many redirects a read follows: a name may have changed more than once.
+const MOST_REDIRECTS: usize = 3;
+
 /// What a successful read gave.
 pub(super) struct Page {
     /// The body.
@@ -151,16 +155,33 @@ impl Client {
         }
     }
 
-    /// Reads a path.
+    /// Reads a path, wherever on this server it is now.
     pub(super) async fn read(&self, who: Principal, path: &str) -> Answer<Page> {
-        self.patiently(who, &self.rest(Method::GET, path, None))
-            .await
+        let mut ask = self.rest(Method::GET, path, None);
+        for _ in 0..MOST_REDIRECTS {
+            let reply = self.patiently(who, &ask).await?;
+            match self.transport.onward(&reply) {
+                Some(address) if reply.is_redirect() => ask.address = address,
+                _ => return self.page_of(who, &reply),
+            }
+        }
+        let reply = self.patiently(who, &ask).await?;
+        self.page_of(who, &reply)
     }
 
-    /// Reads a path of a repository, finding its present name if need be.
+    /// Reads a path under exactly this name.
+    async fn read_here(&self, who: Principal, path: &str) -> Answer<Page> {
+        let ask = self.rest(Method::GET, path, None);
+        let reply = self.patiently(who, &ask).await?;
+        self.page_of(who, &reply)
+    }
+
+    /// Reads a path of a repository, finding its present name if need be. A redirect's own address is
+    /// not followed here: where the name was freed and taken it leads into another repository, and for a
+    /// renamed branch to a branch that was not asked for.
     pub(super) async fn read_of(&self, repo: &Repository, tail: &str) -> Answer<Page> {
         let who = Principal::Installation(repo.installation);
-        let first = self.read(who, &named(&repo.name, tail)).await;
+        let first = self.read_here(who, &named(&repo.name, tail)).await;
         let astray = match &first {
             Ok(page) => is_of_another(page, repo),
             Err(refused) => matches!(refused, Refused::NotFound(_)),
@@ -171,7 +192,7 @@ impl Client {
         match self.present_name(repo).await {
             Some(name) if name != repo.name => {
                 tracing::info!(repo = %repo.id, old = %repo.name, new = %name, "renamed");
-                let second = self.read(who, &named(&name, tail)).await?;
+                let second = self.read_here(who, &named(&name, tail)).await?;
                 if is_of_another(&second, repo) {
                     return Err(elsewhere(repo));
                 }
@@ -195,7 +216,8 @@ impl Client {
             body: Some(json!({ "query": query, "variables": variables })),
             budget: Budget::GraphQl,
         };
-        let mut value = self.patiently(who, &ask).await?.value;
+        let reply = self.patiently(who, &ask).await?;
+        let mut value = self.accept(who, &reply)?;
         if let Some(errors) = value.get("errors").and_then(Value::as_array)
             && !errors.is_empty()
         {
@@ -239,31 +261,30 @@ impl Client {
         self.clock.now()
     }
 
-    /// A read, with its further tries.
-    async fn patiently(&self, who: Principal, ask: &Ask) -> Answer<Page> {
+    fn page_of(&self, who: Principal, reply: &Reply) -> Answer<Page> {
+        let value = self.accept(who, reply)?;
+        let next = reply.has_next();
+        Ok(Page { value, next })
+    }
+
+    /// A read, with its further tries: a success, a redirect, or why there is neither.
+    async fn patiently(&self, who: Principal, ask: &Ask) -> Answer<Reply> {
         let mut pauses = self.pauses.iter();
         let mut renewed = false;
         loop {
             let refused = match self.once(who, ask).await {
-                Ok(reply) => match self.accept(who, &reply) {
-                    Ok(value) => {
-                        let next = reply.has_next();
-                        return Ok(Page { value, next });
-                    }
-                    // The token was forgotten; it may only have been too old.
-                    Err(Refused::Unauthorized(_)) if who != Principal::App && !renewed => {
-                        renewed = true;
-                        continue;
-                    }
-                    Err(refused) => refused,
-                },
+                Ok(reply) if reply.status.is_success() || reply.is_redirect() => return Ok(reply),
+                Ok(reply) => reply.refusal(who, self.now()),
                 Err(refused) => refused,
             };
-            match (&refused, pauses.next()) {
-                (Refused::Server(_) | Refused::NoAnswer(_), Some(pause)) => {
-                    tokio::time::sleep(*pause).await;
-                }
-                _ => return Err(refused),
+            match refused {
+                // The token was forgotten; it may only have been too old.
+                Refused::Unauthorized(_) if who != Principal::App && !renewed => renewed = true,
+                Refused::Server(_) | Refused::NoAnswer(_) => match pauses.next() {
+                    Some(pause) => tokio::time::sleep(*pause).await,
+                    None => return Err(refused),
+                },
+                refused => return Err(refused),
             }
         }
     }

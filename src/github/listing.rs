@@ -20,8 +20,8 @@ use crate::domain::model::Repository;
 
 /// The most GitHub gives.
 pub(super) const PER_PAGE: usize = 100;
-/// Two thousand items; a list that is longer is not read on, and not whole.
-pub(super) const MOST_PAGES: usize = 20;
+/// Three thousand items; a list that is longer is not read on, and not whole.
+pub(super) const MOST_PAGES: usize = 30;
 
 /// Where a list is read.
 #[derive(Clone, Copy)]

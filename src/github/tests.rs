@@ -25,6 +25,7 @@ pub(in crate::github) struct Seen {
     pub line: String,
     /// The `Authorization` header.
     pub bearer: String,
+    pub headers: axum::http::HeaderMap,
     pub body: Value,
 }
 
@@ -67,6 +68,7 @@ type Script = dyn Fn(&Seen) -> Option<Say> + Send + Sync;
 pub(in crate::github) struct Server {
     pub client: Client,
     pub clock: Clock,
+    pub address: std::net::SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
     serving: tokio::task::JoinHandle<()>,
 }
@@ -121,6 +123,7 @@ impl Server {
         Self {
             client,
             clock,
+            address,
             seen,
             serving,
         }
@@ -169,6 +172,7 @@ async fn answer(
             .and_then(|value| value.to_str().ok())
             .unwrap_or_default()
             .to_owned(),
+        headers: parts.headers,
         body: serde_json::from_slice(&body).unwrap_or_default(),
     };
     seen.lock()

@@ -4,7 +4,8 @@
 //! it does unasked stay out, because each of them was seen to go wrong for a program that writes:
 //!
 //! - its default retry sends a POST that was answered 502 four times within milliseconds: off;
-//! - its redirects turn a POST answered 301 into a GET: the feature is not compiled in;
+//! - its redirects turn a POST answered 301 into a GET, and go to any host: the feature is not
+//!   compiled in; see [`Transport::onward`];
 //! - it has no time-outs: connecting, silence on the connection and the whole answer have one each;
 //! - its own authorisation goes to `api.github.com` only, and mints a token for each of ten concurrent
 //!   cold calls: it has none here, the header is set per call from [`Tokens`](super::tokens::Tokens);
@@ -82,6 +83,22 @@ impl Transport {
     /// The address of GraphQL.
     pub fn graphql(&self) -> String {
         self.graphql.clone()
+    }
+
+    /// Where a redirect leads, if that is below this very API: the token is for no other server. A
+    /// `Location` may be whole or only a path.
+    pub fn onward(&self, reply: &Reply) -> Option<String> {
+        let location = reply.headers.get(header::LOCATION)?.to_str().ok()?;
+        let api: Uri = self.rest.parse().ok()?;
+        let to: Uri = location.parse().ok()?;
+        let here = match to.authority() {
+            Some(_) => (to.scheme(), to.authority()) == (api.scheme(), api.authority()),
+            None => location.starts_with('/') && !location.starts_with("//"),
+        };
+        let root = api.path().trim_end_matches('/');
+        let below = to.path().strip_prefix(root)?.starts_with('/');
+        let path = to.path_and_query()?.as_str().strip_prefix(root)?;
+        (here && below).then(|| self.rest(path))
     }
 
     /// Sends one request, once. Whatever status comes back is an answer.
@@ -212,6 +229,59 @@ mod tests {
         ] {
             let error = address(text).expect_err(text).to_string();
             assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_followed_below_the_same_api_alone() {
+        let onward = |api: &str, location: &str| {
+            let mut reply = Reply {
+                status: StatusCode::MOVED_PERMANENTLY,
+                headers: HeaderMap::new(),
+                body: Bytes::new(),
+            };
+            let location = location.parse().expect("a header's value");
+            reply.headers.insert(header::LOCATION, location);
+            let transport = Transport::new(api, &Timeouts::default()).expect("a transport");
+            transport.onward(&reply)
+        };
+        let (github, server) = ("https://api.github.com", "https://ghe.example/api/v3");
+        for (api, location, whole) in [
+            (
+                github,
+                "https://api.github.com/repositories/1?a=b",
+                "/repositories/1?a=b",
+            ),
+            (github, "/repositories/1", "/repositories/1"),
+            (
+                server,
+                "https://ghe.example/api/v3/repositories/1",
+                "/repositories/1",
+            ),
+            (server, "/api/v3/repositories/1", "/repositories/1"),
+        ] {
+            let whole = format!("{api}{whole}");
+            assert_eq!(onward(api, location), Some(whole), "{location}");
+        }
+        for (api, location) in [
+            (github, "https://elsewhere.example/repositories/1"),
+            (github, "http://api.github.com/repositories/1"),
+            (github, "https://api.github.com:8443/repositories/1"),
+            (
+                github,
+                "https://api.github.com@elsewhere.example/repositories/1",
+            ),
+            (
+                github,
+                "https://api.github.com.elsewhere.example/repositories/1",
+            ),
+            (github, "//elsewhere.example/repositories/1"),
+            (github, "repositories/1"),
+            (github, ""),
+            (server, "https://ghe.example/login"),
+            (server, "/api/v33/repositories/1"),
+        ] {
+            assert_eq!(onward(api, location), None, "{location}");
         }
     }
 

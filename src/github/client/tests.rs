@@ -1,8 +1,21 @@
-use super::super::Reads as _;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
 use super::super::tests::{
-    BASE, Say, Server, head, number, ok, on, pull_in, repo, status, threads, tip,
+    BASE, Say, Server, head, noon, number, ok, on, page, pull_in, repo, status, threads, tip,
 };
+use super::super::{MergeAnswer, Reads as _, Writes as _, auth};
 use super::*;
+use crate::domain::model::CheckRunId;
+use crate::domain::policy::Method as MergeMethod;
+
+/// A redirect to there.
+fn moved(status: u16, to: impl Into<String>) -> Option<Say> {
+    let location = vec![("location", to.into())];
+    Some(Say::Json(status, location, Value::Null))
+}
 
 #[tokio::test]
 async fn an_enterprise_servers_path_is_kept_and_graphql_stands_beside_it() {
@@ -76,4 +89,175 @@ async fn where_repositories_cannot_be_asked_for_by_number_the_first_answer_stand
     let server = Server::start(|_| None).await;
     let outcome = server.client.statuses(&repo(), &head()).await;
     assert_eq!(outcome, Err(Refused::NotFound("Not Found".into())));
+}
+
+#[tokio::test]
+async fn a_repository_is_found_by_a_name_it_had_before() {
+    for code in [301, 302, 307, 308] {
+        let server = Server::start(move |seen| match seen.line.as_str() {
+            "GET /repos/acme/shop/installation" => moved(code, "/repositories/1/installation"),
+            "GET /repositories/1/installation" => ok(json!({ "id": 7 })),
+            "GET /repos/acme/shop" => moved(code, "/repositories/1"),
+            "GET /repositories/1" => ok(json!({ "id": 1, "full_name": "acme/store" })),
+            _ => None,
+        })
+        .await;
+        let found = server.client.repository(&repo().name).await;
+        let found = found.expect("a repository");
+        assert_eq!(found.name.to_string(), "acme/store");
+        let seen = server.seen();
+        assert_eq!(seen.len(), 4);
+        assert_eq!(seen[0].bearer, seen[1].bearer, "in the same name");
+        assert_eq!(seen[2].bearer, seen[3].bearer, "in the same name");
+    }
+}
+
+#[tokio::test]
+async fn no_redirect_leads_to_another_server() {
+    let other = Server::start(|_| ok(json!({ "id": 7 }))).await;
+    let there = format!("http://{}/app", other.address);
+    let server = Server::start(move |seen| {
+        let minting = seen.line.ends_with("/access_tokens");
+        if minting { None } else { moved(301, &there) }
+    })
+    .await;
+    let refused = [
+        server.client.app().await.map(drop),
+        server.client.pull(&repo(), number()).await.map(drop),
+        server
+            .client
+            .open_conversations(&repo(), number())
+            .await
+            .map(drop),
+        server
+            .client
+            .create_check(&repo(), &head(), "x", &page())
+            .await
+            .map(drop),
+    ];
+    for refused in refused {
+        assert!(matches!(refused, Err(Refused::NotFound(_))), "{refused:?}");
+    }
+    assert_eq!((other.lines().len(), other.mintings()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_redirect_in_a_circle_ends() {
+    let server = Server::start(|_| moved(302, "/app")).await;
+    let outcome = server.client.app().await;
+    assert!(matches!(outcome, Err(Refused::NotFound(_))), "{outcome:?}");
+    assert_eq!(server.lines().len(), 1 + MOST_REDIRECTS);
+}
+
+#[tokio::test]
+async fn a_redirected_write_never_becomes_a_read() {
+    for code in [301, 302, 303, 307, 308] {
+        let server = Server::start(move |seen| {
+            let minting = seen.line.ends_with("/access_tokens");
+            if minting {
+                None
+            } else {
+                moved(code, "/repositories/9/elsewhere")
+            }
+        })
+        .await;
+        let (client, repo) = (&server.client, repo());
+        let run = CheckRunId::new(1).expect("an id");
+        let made = client.create_check(&repo, &head(), "x", &page()).await;
+        let changed = client.update_check(&repo, run, &page()).await;
+        let merged = client
+            .merge(&repo, number(), &head(), MergeMethod::Merge)
+            .await;
+        assert!(made.is_err() && changed.is_err(), "{made:?} {changed:?}");
+        assert!(!matches!(merged, MergeAnswer::Merged(_)), "{merged:?}");
+        for line in server.lines() {
+            let write = ["POST ", "PATCH ", "PUT "]
+                .iter()
+                .any(|verb| line.starts_with(verb));
+            assert!(
+                write && !line.contains("/repositories/9/"),
+                "{code}: {line}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_read_is_conditional_and_each_names_the_version_of_the_api() {
+    let etag = || {
+        let headers = vec![("etag", "\"1\"".to_owned())];
+        Some(Say::Json(
+            200,
+            headers,
+            json!({ "id": 4_711, "slug": "countersign" }),
+        ))
+    };
+    let server = Server::start(move |seen| on(seen, "/app", etag)).await;
+    for _ in 0..2 {
+        server.client.app().await.expect("an App");
+    }
+    for seen in server.seen() {
+        // An answer kept by address alone would be one installation's, shown to another.
+        assert!(!seen.headers.contains_key("if-none-match"));
+        assert_eq!(seen.headers["x-github-api-version"], "2022-11-28");
+        assert_eq!(seen.headers["accept"], "application/vnd.github+json");
+        assert!(seen.headers.contains_key("user-agent"));
+    }
+}
+
+/// A server that mints, answers one read, and hangs up on the write that comes next on the same
+/// connection. Tells the first lines of what it was sent.
+async fn hanging_up() -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&lines);
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let noted = Arc::clone(&noted);
+            tokio::spawn(async move {
+                let mut buffer = vec![0; 1 << 16];
+                while let Ok(read @ 1..) = socket.read(&mut buffer).await {
+                    let text = String::from_utf8_lossy(&buffer[..read]).into_owned();
+                    let line = text.lines().next().unwrap_or_default().to_owned();
+                    let body = if line.contains("/access_tokens") {
+                        r#"{"token":"ghs_1","expires_at":"2100-01-01T00:00:00Z"}"#
+                    } else {
+                        r#"{"permission":"read"}"#
+                    };
+                    let hangs_up = line.starts_with("PUT ");
+                    noted.lock().expect("no panic").push(line);
+                    if hangs_up {
+                        return;
+                    }
+                    let length = body.len();
+                    let answer =
+                        format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}");
+                    let _ = socket.write_all(answer.as_bytes()).await;
+                }
+            });
+        }
+    });
+    (format!("http://{address}"), lines)
+}
+
+#[tokio::test]
+async fn a_merge_whose_connection_dies_is_not_sent_again() {
+    let (api_url, lines) = hanging_up().await;
+    let client = Client::new(ClientOptions {
+        api_url,
+        app_id: AppId::new(1).expect("an id"),
+        key: auth::tests::key(),
+        clock: Clock::manual(noon()),
+        timeouts: Timeouts::default(),
+    })
+    .expect("a client");
+    let _ = client.commit(&repo(), &tip()).await;
+    let merge = client
+        .merge(&repo(), number(), &head(), MergeMethod::Merge)
+        .await;
+    assert!(matches!(merge, MergeAnswer::Unknown(_)), "{merge:?}");
+    let lines = lines.lock().expect("no panic");
+    let merges = lines.iter().filter(|line| line.starts_with("PUT "));
+    assert_eq!(merges.count(), 1, "{lines:?}");
 }

@@ -108,13 +108,13 @@ async fn a_list_that_is_shorter_or_longer_than_its_total_is_not_whole() {
 
 #[tokio::test]
 async fn a_list_beyond_the_cap_is_not_whole() {
-    let server = with_runs(2_001, 2_001).await;
+    let server = with_runs(3_001, 3_001).await;
     let listing = server
         .client
         .check_runs(&repo(), &head())
         .await
         .expect("runs");
-    assert_eq!((listing.items.len(), listing.complete), (2_000, false));
+    assert_eq!((listing.items.len(), listing.complete), (3_000, false));
     assert_eq!(server.lines().len(), MOST_PAGES);
 }
 
