@@ -113,6 +113,28 @@ async fn a_repository_is_found_by_a_name_it_had_before() {
 }
 
 #[tokio::test]
+async fn a_known_repositorys_redirect_is_asked_about_and_not_followed() {
+    let status = |context: &str| json!({ "id": 1, "context": context, "state": "success" });
+    let one = move |context: &str| ok(json!({ "total_count": 1, "statuses": [status(context)] }));
+    let server = Server::start(move |seen| match seen.line.split('?').next() {
+        Some("GET /repositories/1296269") => {
+            ok(json!({ "id": 1_296_269, "full_name": "acme/store" }))
+        }
+        Some(line) if line.starts_with("GET /repos/acme/shop/") => {
+            moved(301, "/repositories/666/status")
+        }
+        Some(line) if line.starts_with("GET /repos/acme/store/") => one("ours"),
+        Some("GET /repositories/666/status") => one("theirs"),
+        _ => None,
+    })
+    .await;
+    let statuses = server.client.statuses(&repo(), &head()).await;
+    let statuses = statuses.expect("statuses");
+    assert_eq!(statuses.items[0].context, "ours");
+    assert_eq!(server.lines().len(), 3);
+}
+
+#[tokio::test]
 async fn no_redirect_leads_to_another_server() {
     let other = Server::start(|_| ok(json!({ "id": 7 }))).await;
     let there = format!("http://{}/app", other.address);
