@@ -76,7 +76,7 @@ async fn latency() -> Vec<String> {
         running
             .until(
                 &stage,
-                |check| check.title.contains("Waiting for checks (2 "),
+                |check| check.title.contains("Waiting for checks"),
                 &head,
             )
             .await;
