@@ -17,6 +17,7 @@ use crate::domain::model::AppId;
 use crate::execute::Execute;
 use crate::gather::Gather;
 use crate::github::{Reads, Writes};
+use crate::hear::Hear;
 use crate::intake::Intake;
 use crate::reconcile::Reconcile;
 use crate::store::{Store, Stored};
@@ -97,6 +98,7 @@ impl App {
             clock.clone(),
             gather,
             execute,
+            Hear::new(store.clone(), reads.clone(), clock.clone()),
             sweep.clone(),
             parts.shadow,
         );

@@ -15,6 +15,8 @@
 //! Known race: a hold that is recorded after the last look and before GitHub's answer comes too late;
 //! the answer to it then says that the pull request is merged.
 
+mod telling;
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -26,6 +28,7 @@ use crate::domain::ledger::{Draft, Kind};
 use crate::domain::memory::{Concluded, Published, PullRecord};
 use crate::domain::model::{AppId, CheckRunId, HeadSha, Oid, PullNumber, RepoId};
 use crate::domain::plan::{CheckOrder, Effect, MergeOrder};
+use crate::domain::request::Ask;
 use crate::domain::verdict::Clearance;
 use crate::gather::Kept;
 use crate::github::{MergeAnswer, Reads, Refused, Writes};
@@ -107,6 +110,10 @@ impl Execute {
         match effect {
             Effect::PublishCheck(order) => self.publish(lease, kept, record, order).await,
             Effect::Merge(order) => self.merge(lease, kept, snapshot, record, order).await,
+            Effect::DisarmAutoMerge => self.disarm(kept).await,
+            Effect::Hint(body) => self.hint(lease, kept, record, &body).await,
+            Effect::Reply(order) => self.reply(lease, kept, record, order).await,
+            Effect::AskVerifier(order) => self.ask_verifier(lease, kept, record, order).await,
         }
     }
 
@@ -243,7 +250,7 @@ impl Execute {
         order: MergeOrder,
     ) -> Result<Executed, ExecuteError> {
         let clearance = order.clearance();
-        if self.stopped_meanwhile(kept, clearance).await? {
+        if self.stopped_meanwhile(kept, record, clearance).await? {
             return Ok(Executed::LookAgain);
         }
         let expected_tree = match self.expected_tree(kept, snapshot).await {
@@ -281,12 +288,24 @@ impl Execute {
             .await
     }
 
-    /// A hold or a freeze that was recorded while the facts were being confirmed.
-    async fn stopped_meanwhile(&self, kept: &Kept, clearance: &Clearance) -> Stored<bool> {
+    /// A hold or a freeze that was recorded while the facts were being confirmed, or a comment that asks
+    /// for a stop and was not heard yet.
+    async fn stopped_meanwhile(
+        &self,
+        kept: &Kept,
+        record: &PullRecord,
+        clearance: &Clearance,
+    ) -> Stored<bool> {
         let repo = kept.repo.id;
-        let memory = self.store.pull(repo, kept.number).await?;
+        let memory = self.store.pull(repo, kept.number).await?.value;
         let frozen = self.store.freeze(repo, clearance.base()).await?;
-        Ok(memory.value.hold.is_some() || frozen.is_some())
+        let held = record.requests.standing_hold(&memory.pressed).is_some();
+        let unheard = |ask: &Ask| !record.heard.contains(&ask.comment);
+        let asked = memory
+            .asks
+            .values()
+            .any(|ask| unheard(ask) && ask.may_stop());
+        Ok(held || asked || frozen.is_some())
     }
 
     /// The tree that the merge must give, where it can be foretold.

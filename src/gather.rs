@@ -32,9 +32,13 @@ use crate::domain::model::{
     AppId, BaseRef, HeadSha, Oid, PolicyDigest, PullNumber, RepoId, Repository,
 };
 use crate::domain::policy::{self, Policy, Problem};
+use crate::domain::request::{Ask, Pressed, Requests};
 use crate::github::{Answer, Reads, Refused};
 use crate::store::{Store, Stored, Versioned};
-use recall::{as_first_written, fill_from_head, fill_from_memory, first_sight, remember_lists};
+use recall::{
+    as_first_written, fill_from_head, fill_from_memory, fill_from_requests, first_sight,
+    missed_asks, remember_lists,
+};
 use wants::{lists_every_file, reported_twice, wants};
 
 /// How many policies are kept parsed. One entry a repository and branch is the usual need.
@@ -62,6 +66,17 @@ pub struct Gathered {
     pub limited: Option<chrono::Duration>,
     /// The installation is suspended or gone.
     pub inactive: bool,
+    /// What was asked by buttons.
+    pressed: Pressed,
+    /// Comments with commands that no pass has heard yet, oldest first.
+    pub asks: Vec<Ask>,
+}
+
+impl Gathered {
+    /// Takes what people asked for into the snapshot, after some of it was heard in this very pass.
+    pub fn place(&mut self, requests: &Requests) {
+        fill_from_requests(&mut self.snapshot, requests, &self.pressed);
+    }
 }
 
 /// Gathers the facts about one pull request.
@@ -98,6 +113,15 @@ impl Trouble {
                 Fetched::Unavailable(refused.to_string())
             }
         }
+    }
+}
+
+impl Kept {
+    /// Comments with commands that no pass has heard yet.
+    pub fn asks(&self) -> impl Iterator<Item = &Ask> {
+        let heard = &self.record.heard;
+        let asks = self.pull_memory.value.asks.values();
+        asks.filter(|ask| !heard.contains(&ask.comment))
     }
 }
 
@@ -231,7 +255,7 @@ impl Gather {
             self.reads.check_runs(repo, &pull.head),
             self.reads.statuses(repo, &pull.head),
             self.reads.reviews(repo, kept.number),
-            when(wants.comments, self.reads.comments(repo, kept.number)),
+            self.reads.comments(repo, kept.number),
         );
         snapshot.runs = trouble.fact(runs);
         snapshot.statuses = trouble.fact(statuses);
@@ -240,12 +264,11 @@ impl Gather {
         snapshot.workflows = optional(workflows, &mut trouble);
         let reviews = trouble.fact(reviews);
         snapshot.reviews = map(reviews, |list| first_sight(list, &mut memory.value));
-        let comments = optional(comments, &mut trouble);
+        let comments = trouble.fact(comments);
+        if let Some(list) = comments.known() {
+            missed_asks(&list.items, &mut memory.value, &kept.record);
+        }
         snapshot.comments = map(comments, |list| as_first_written(list, &mut memory.value));
-        snapshot.hold.clone_from(&memory.value.hold);
-        snapshot
-            .merge_requested
-            .clone_from(&memory.value.merge_requested);
         memory.value.pull = Some(pull.clone());
         self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
             .await;
@@ -315,6 +338,8 @@ impl Gather {
             hold: None,
             freeze: None,
             merge_requested: None,
+            stop_asked: None,
+            overrides: Vec::new(),
             refusal: kept.record.refusal.clone(),
             head_seen_at: None,
             since: BTreeMap::new(),
@@ -511,6 +536,14 @@ impl Gather {
                 snapshot.since.clone_from(&kept.record.since);
             }
         }
+        let mut memory = memory.clone();
+        memory
+            .value
+            .asks
+            .retain(|id, _| !kept.record.heard.contains(id));
+        let memory = &memory;
+        let pressed = memory.value.pressed.clone();
+        fill_from_requests(&mut snapshot, &kept.record.requests, &pressed);
         if memory.value != kept.pull_memory.value || memory.version != kept.pull_memory.version {
             self.store.remember_pull(repo, kept.number, memory).await?;
         }
@@ -524,6 +557,8 @@ impl Gather {
             snapshot,
             limited: trouble.limited,
             inactive: trouble.inactive,
+            asks: memory.value.asks.values().cloned().collect(),
+            pressed,
         })
     }
 }

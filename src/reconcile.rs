@@ -14,21 +14,26 @@ use chrono::Duration;
 use serde_json::json;
 
 use crate::clock::Clock;
-use crate::domain::facts::PullState;
+use crate::domain::command::{self, Said};
+use crate::domain::facts::{Freshness, PolicyFact, PullState, Snapshot};
 use crate::domain::ledger::{Draft, Kind};
 use crate::domain::memory::{Confirm, PullRecord};
 use crate::domain::model::{HeadSha, Key, PullNumber, RepoId};
-use crate::domain::plan::{self, Plan, Standing};
+use crate::domain::plan::{self, AskOrder, Plan, Standing};
 use crate::domain::render::json;
+use crate::domain::request::Wish;
 use crate::domain::verdict::{self, Outcome, Verdict};
 use crate::execute::{Execute, ExecuteError, Executed};
 use crate::gather::{Gather, Gathered, Kept};
 use crate::github::Refused;
+use crate::hear::{self, Hear};
 use crate::store::{Finish, Lease, Store, StoreError, Stored};
 use crate::sweep::{Sweep, SweepError};
 
 /// After a success or a merge that GitHub must still show everywhere.
 const SOON: Duration = Duration::seconds(2);
+/// How old a pull request may be when the first pass looks at it, to count as a new one.
+const NEWLY: Duration = Duration::hours(1);
 /// How often a promise that the reading did not keep is looked at again, at growing distances.
 const DISAGREEMENTS: u32 = 6;
 
@@ -67,6 +72,7 @@ pub struct Reconcile {
     clock: Clock,
     gather: Gather,
     execute: Execute,
+    hear: Hear,
     sweep: Sweep,
     shadow: bool,
 }
@@ -78,6 +84,7 @@ impl Reconcile {
         clock: Clock,
         gather: Gather,
         execute: Execute,
+        hear: Hear,
         sweep: Sweep,
         shadow: bool,
     ) -> Self {
@@ -86,6 +93,7 @@ impl Reconcile {
             clock,
             gather,
             execute,
+            hear,
             sweep,
             shadow,
         }
@@ -120,13 +128,27 @@ impl Reconcile {
         let mut record = kept.record.clone();
 
         // gather, evaluate; and again on confirmed facts when that may change what is done
-        let (gathered, verdict) = self.judge(lease, &kept, &mut record).await?;
+        record.first_pass_at.get_or_insert(self.clock.now());
+        let asked = hear::admit(&kept, &mut record, self.clock.now());
+        let (mut gathered, mut verdict) = self.judge(lease, &kept, &mut record, asked).await?;
         if let Some(after) = gathered.limited {
             return Ok(Finish::Retry { after });
         }
         if gathered.inactive {
             self.sweep.deactivate(repo).await?;
             return Ok(Finish::Done { again: None });
+        }
+
+        // hear: what people asked for becomes facts
+        let mut heard = hear::Outcome::default();
+        if gathered.snapshot.freshness == Freshness::Confirmed && !gathered.asks.is_empty() {
+            heard = self
+                .hear
+                .asks(lease, &kept, &mut gathered, &verdict, &mut record)
+                .await?;
+        }
+        if heard.changed {
+            verdict = verdict::decide(&gathered.snapshot);
         }
 
         // step: what can no longer change is written down once
@@ -146,8 +168,17 @@ impl Reconcile {
             record: &record,
             siblings: &siblings,
             shadow: self.shadow,
+            auto_merge: snapshot.pull.known().is_some_and(|pull| pull.auto_merge),
+            hint: hint(&record, snapshot),
+            wishes: &wishes(&record, snapshot),
         };
-        let plan = plan::plan(&verdict, standing);
+        let mut plan = plan::plan(&verdict, standing);
+        if self.shadow {
+            record.replies.clear();
+        }
+        if let Some(rest) = heard.again {
+            plan.again = plan::sooner(plan.again, (rest, Confirm::Always));
+        }
 
         // record, then execute
         self.record(lease, &kept, &mut record, &verdict, &gathered)
@@ -161,9 +192,10 @@ impl Reconcile {
         lease: &Lease,
         kept: &Kept,
         record: &mut PullRecord,
+        asked: bool,
     ) -> Result<(Gathered, Verdict), PassError> {
         let mut promised = false;
-        if lease.confirm() < Confirm::Always {
+        if lease.confirm() < Confirm::Always && !asked {
             let look = lease.confirm() == Confirm::Pull;
             let gathered = self.gather.remembered(kept, look).await?;
             let verdict = verdict::decide(&gathered.snapshot);
@@ -308,6 +340,40 @@ impl Reconcile {
         };
         Ok(Finish::Done { again })
     }
+}
+
+/// Verifications that are asked for of the head that stands, and whose verifiers can be told.
+fn wishes(record: &PullRecord, snapshot: &Snapshot) -> Vec<AskOrder> {
+    let (PolicyFact::Valid { policy, .. }, Some(pull)) = (&snapshot.policy, snapshot.pull.known())
+    else {
+        return Vec::new();
+    };
+    let standing = |wish: &&Wish| !wish.told && wish.head == pull.head;
+    let wishes = record.requests.wishes.iter().filter(standing);
+    wishes
+        .filter_map(|wish| {
+            let request = policy.verifiers.get(&wish.verifier)?.request.clone()?;
+            Some(AskOrder {
+                wish: wish.clone(),
+                request,
+            })
+        })
+        .collect()
+}
+
+/// Whether somebody is to be told that descriptions hold no commands: not about those written long
+/// before the App came.
+fn hint(record: &PullRecord, snapshot: &Snapshot) -> bool {
+    let (PolicyFact::Valid { policy, .. }, Some(pull)) = (&snapshot.policy, snapshot.pull.known())
+    else {
+        return false;
+    };
+    let came = record.first_pass_at.unwrap_or(snapshot.now);
+    let counts = |said: &Said| policy.short_commands || !said.short;
+    !record.hinted
+        && pull.state == PullState::Open
+        && pull.created_at + NEWLY > came
+        && command::parse(&pull.body).iter().any(counts)
 }
 
 /// What the ledger keeps of a verdict: enough to see on what each gate rested.

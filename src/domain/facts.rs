@@ -269,7 +269,7 @@ pub struct Review {
     pub url: Option<String>,
 }
 
-/// One comment that holds (or held) an evidence block. Other comments are not kept.
+/// One comment that holds (or held) an evidence block, or commands. Other comments are not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comment {
     /// Identity.
@@ -549,6 +549,10 @@ pub struct Snapshot {
     pub freeze: Option<Freeze>,
     /// The head for which `/merge` was asked, if it was.
     pub merge_requested: Option<HeadSha>,
+    /// Somebody asked for a stop, and whether they may is not known yet: why.
+    pub stop_asked: Option<String>,
+    /// Waivers of gates; each says for what it counts.
+    pub overrides: Vec<super::request::Override>,
     /// The last refusal of a merge, if the head is still the same.
     pub refusal: Option<Refusal>,
     /// When a pass first saw this head; `None` in that very pass.

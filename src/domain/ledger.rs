@@ -28,6 +28,16 @@ pub enum Kind {
     Freeze,
     /// A pull request was held or let go.
     Hold,
+    /// Somebody who may asked for something by a command.
+    Request,
+    /// An owner waived a gate for a head.
+    Override,
+    /// A defect escaped through a merged pull request.
+    Escaped,
+    /// A dispatch was asked for, queued, granted or ended.
+    Dispatch,
+    /// What would have been done, where a policy only observes or the server writes nothing.
+    WouldHave,
 }
 
 /// An entry before it has its place in the chain.

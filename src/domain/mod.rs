@@ -16,6 +16,7 @@ pub mod model;
 pub mod plan;
 pub mod policy;
 pub mod render;
+pub mod request;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod verdict;

@@ -8,7 +8,7 @@
 //! (three checks missing instead of four) is held back for a while, so that a burst of deliveries
 //! ends in one update; a change of the outcome, or of the gate to look at first, is published at once.
 //!
-//! Left out: comments, labels and branch updates have no effect here yet.
+//! Left out: branch updates have no effect here yet.
 
 use chrono::Duration;
 use sha2::{Digest, Sha256};
@@ -16,8 +16,11 @@ use sha2::{Digest, Sha256};
 use super::facts::Freshness;
 use super::gate::standing::CONFLICTS;
 use super::memory::{Confirm, PullRecord};
-use super::model::{CheckRunId, HeadSha, PullNumber, Timestamp};
+use super::model::{CheckRunId, CommentId, HeadSha, PullNumber, Timestamp};
+use super::policy::{Mode, Request};
+use super::render::answer;
 use super::render::check::{self, CheckPage};
+use super::request::{ANSWERS_AN_HOUR, Receipt, Wish};
 use super::verdict::{Clearance, GateResult, Move, Outcome, State, Verdict};
 
 /// How long a page that changed in wording alone is held back.
@@ -25,6 +28,8 @@ const WORDING_REST: Duration = Duration::seconds(20);
 /// The bounds between which a question that GitHub left unanswered is asked again.
 const SOONEST: Duration = Duration::seconds(3);
 const LATEST: Duration = Duration::minutes(5);
+/// For how long answers are counted.
+const HOUR: Duration = Duration::hours(1);
 /// How soon a question is asked that a delivery left open while others are open anyway.
 const UNHURRIED: Duration = Duration::minutes(1);
 
@@ -35,6 +40,34 @@ pub enum Effect {
     PublishCheck(CheckOrder),
     /// Merge the cleared head.
     Merge(MergeOrder),
+    /// Keep GitHub's own auto-merge from merging what is held.
+    DisarmAutoMerge,
+    /// Tell once that a description holds no commands.
+    Hint(String),
+    /// React to a comment with commands, and answer it.
+    Reply(ReplyOrder),
+    /// Tell a verifier that a verification is asked for.
+    AskVerifier(AskOrder),
+}
+
+/// What a comment gets back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplyOrder {
+    /// The comment.
+    pub comment: CommentId,
+    /// The reaction.
+    pub receipt: Receipt,
+    /// The answer, if there is more to say.
+    pub body: Option<String>,
+}
+
+/// Telling a verifier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskOrder {
+    /// What is asked for.
+    pub wish: Wish,
+    /// In which way.
+    pub request: Request,
 }
 
 /// A check run to create or to update.
@@ -90,6 +123,12 @@ pub struct Standing<'a> {
     pub siblings: &'a [PullNumber],
     /// The server writes nothing to GitHub at all.
     pub shadow: bool,
+    /// GitHub's own auto-merge is armed.
+    pub auto_merge: bool,
+    /// The description holds a command, and nobody was told yet that it counts for nothing there.
+    pub hint: bool,
+    /// Verifications that are asked for, and how their verifiers are told.
+    pub wishes: &'a [AskOrder],
 }
 
 /// Plans the effects.
@@ -101,6 +140,9 @@ pub fn plan(verdict: &Verdict, standing: Standing<'_>) -> Plan {
     if standing.shadow {
         return plan;
     }
+    if standing.auto_merge && verdict.outcome == Outcome::Held && acts(verdict) {
+        plan.effects.push(Effect::DisarmAutoMerge);
+    }
     match publication(verdict, standing) {
         Publication::Nothing => {}
         Publication::Now(order) => plan.effects.push(Effect::PublishCheck(*order)),
@@ -109,7 +151,34 @@ pub fn plan(verdict: &Verdict, standing: Standing<'_>) -> Plan {
     if let Some(clearance) = verdict.clearance() {
         plan.effects.push(Effect::Merge(MergeOrder::new(clearance)));
     }
+    // Last: a conversation that GitHub has locked must not keep anything else from happening.
+    let mut answers = standing.record.answered_at.iter();
+    let mut answered = answers
+        .by_ref()
+        .filter(|at| verdict.at - **at < HOUR)
+        .count();
+    for reply in &standing.record.replies {
+        let body = answer::body(reply, verdict).filter(|_| answered < ANSWERS_AN_HOUR);
+        answered += usize::from(body.is_some());
+        plan.effects.push(Effect::Reply(ReplyOrder {
+            comment: reply.comment,
+            receipt: reply.receipt,
+            body,
+        }));
+    }
+    if standing.hint {
+        plan.effects
+            .push(Effect::Hint(answer::hint(verdict.number)));
+    }
+    // A label is never touched by a policy that only observes.
+    let may_tell = |order: &&AskOrder| acts(verdict) || !matches!(order.request, Request::Label(_));
+    let told = standing.wishes.iter().filter(may_tell);
+    plan.effects.extend(told.cloned().map(Effect::AskVerifier));
     plan
+}
+
+fn acts(verdict: &Verdict) -> bool {
+    verdict.mode == Some(Mode::Enforce)
 }
 
 enum Publication {
@@ -226,7 +295,8 @@ pub fn promising(verdict: &Verdict) -> bool {
     could_be_ready && verdict.open_gates().all(needs_a_look)
 }
 
-fn sooner(
+/// The sooner of two looks, with the closer look of both.
+pub fn sooner(
     one: Option<(Duration, Confirm)>,
     other: (Duration, Confirm),
 ) -> Option<(Duration, Confirm)> {

@@ -358,6 +358,8 @@ pub fn snapshot() -> Snapshot {
         hold: None,
         freeze: None,
         merge_requested: None,
+        stop_asked: None,
+        overrides: Vec::new(),
         refusal: None,
         head_seen_at: Some(time("03-04 09:00")),
         since: std::collections::BTreeMap::new(),

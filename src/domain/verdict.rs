@@ -400,7 +400,8 @@ pub fn decide(snapshot: &Snapshot) -> Verdict {
 
 /// Judges a pull request under a policy. Total and pure: the same facts give the same verdict.
 pub fn evaluate(policy: &Policy, snapshot: &Snapshot) -> Verdict {
-    let gates = gate::judge_all(policy, snapshot);
+    let mut gates = gate::judge_all(policy, snapshot);
+    gate::waived::apply(snapshot, &mut gates);
     combine(Some(policy), snapshot, gates, "")
 }
 
@@ -543,6 +544,8 @@ fn digest(snapshot: &Snapshot) -> SnapshotDigest {
         snapshot.hold,
         snapshot.freeze,
         snapshot.merge_requested,
+        snapshot.stop_asked,
+        snapshot.overrides,
         snapshot.refusal,
     ]);
     let hash = Sha256::digest(facts.to_string().as_bytes());

@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 
 use crate::domain::facts::{Comment, Fetched, Listing, Review, Snapshot};
-use crate::domain::memory::{HeadMemory, PullMemory};
+use crate::domain::memory::{HeadMemory, PullMemory, PullRecord};
 use crate::domain::model::ReviewId;
+use crate::domain::request::{Ask, MergeRequest, Pressed, Requests};
 
 /// Remembered lists are taken as whole: they can only say "not yet", since nothing succeeds on
 /// remembered facts.
@@ -20,8 +21,30 @@ pub fn fill_from_head(snapshot: &mut Snapshot, head: &HeadMemory) {
 pub fn fill_from_memory(snapshot: &mut Snapshot, memory: &PullMemory) {
     snapshot.reviews = Fetched::Known(Listing::whole(memory.reviews.values().cloned().collect()));
     snapshot.comments = Fetched::Known(Listing::whole(memory.comments.values().cloned().collect()));
-    snapshot.hold.clone_from(&memory.hold);
-    snapshot.merge_requested.clone_from(&memory.merge_requested);
+}
+
+/// What people asked for, as far as it stands for this head and base.
+pub fn fill_from_requests(snapshot: &mut Snapshot, requests: &Requests, pressed: &Pressed) {
+    snapshot.hold = requests.standing_hold(pressed);
+    snapshot.overrides.clone_from(&requests.overrides);
+    let pull = snapshot.pull.known();
+    let stands = |request: &&MergeRequest| pull.is_some_and(|pull| pull.base == request.base);
+    let request = requests.merge.as_ref().filter(stands);
+    snapshot.merge_requested = request.map(|request| request.head.clone());
+}
+
+/// Comments with commands whose delivery was lost: those of a list that was read, as far as nobody has
+/// heard them and they were written since the first pass.
+pub fn missed_asks(list: &[Comment], memory: &mut PullMemory, record: &PullRecord) {
+    let Some(since) = record.first_pass_at else {
+        return;
+    };
+    let missed = list.iter().filter(|comment| {
+        comment.created_at > since && !comment.edited && !record.heard.contains(&comment.id)
+    });
+    for ask in missed.filter_map(Ask::of) {
+        memory.asks.entry(ask.comment).or_insert(ask);
+    }
 }
 
 /// Gives each review the head and the text it was first seen with. GitHub moves `commit_id` to a

@@ -10,8 +10,6 @@ use crate::domain::policy::Party;
 pub struct Wants {
     /// Which workflow each run of GitHub Actions belongs to.
     pub workflows: bool,
-    /// Comments that may hold evidence.
-    pub comments: bool,
     /// How many conversations are open.
     pub conversations: bool,
     /// The members of these teams: organisation and name.
@@ -26,7 +24,6 @@ pub fn wants(policy: &PolicyFact) -> Wants {
     let approvals = policy.gates.approvals.as_ref();
     Wants {
         workflows: checks.is_some_and(|c| c.required.iter().any(|r| r.workflow.is_some())),
-        comments: !policy.verifiers.is_empty(),
         conversations: approvals.is_some_and(|a| a.conversations_resolved),
         teams: approvals
             .into_iter()

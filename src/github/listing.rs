@@ -48,7 +48,7 @@ impl Client {
         place: Place<'_>,
         tail: &str,
         shape: Shape,
-        convert: fn(Value) -> Answer<T>,
+        convert: impl Fn(Value) -> Answer<T>,
     ) -> Answer<Listing<T>> {
         let raw = self.raw_list(place, tail, shape, MOST_PAGES).await?;
         Ok(converted(raw, convert))
@@ -59,7 +59,7 @@ impl Client {
         &self,
         place: Place<'_>,
         tail: &str,
-        convert: fn(Value) -> Answer<T>,
+        convert: impl Fn(Value) -> Answer<T>,
     ) -> Answer<Vec<T>> {
         let raw = self.raw_list(place, tail, Shape::Bare, MOST_PAGES).await?;
         if !raw.complete {
@@ -111,7 +111,10 @@ impl Client {
 }
 
 /// Gives every item its meaning. One that has none is left out, and the list is not whole then.
-pub(super) fn converted<T>(raw: Listing<Value>, convert: fn(Value) -> Answer<T>) -> Listing<T> {
+pub(super) fn converted<T>(
+    raw: Listing<Value>,
+    convert: impl Fn(Value) -> Answer<T>,
+) -> Listing<T> {
     let mut complete = raw.complete;
     let items = raw.items.into_iter().filter_map(|item| {
         convert(item)

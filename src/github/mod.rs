@@ -53,8 +53,8 @@ use crate::domain::facts::{
     Review, WorkflowRun,
 };
 use crate::domain::model::{
-    Actor, AppRef, BaseRef, CheckRunId, HeadSha, InstallationId, Oid, PolicyDigest, PullNumber,
-    RepoName, Repository,
+    Actor, AppId, AppRef, BaseRef, CheckRunId, CommentId, HeadSha, InstallationId, Oid,
+    PolicyDigest, PullNumber, RepoName, Repository,
 };
 use crate::domain::policy::Method;
 use crate::domain::render::check::CheckPage;
@@ -173,7 +173,7 @@ pub trait Reads: Send + Sync {
     /// `GET /repos/{}/pulls/{number}/reviews`; `head` is GitHub's `commit_id`, bodies are whole where
     /// they may hold evidence and empty otherwise. REST does not tell of edits: `edited` is false.
     async fn reviews(&self, repo: &Repository, number: PullNumber) -> Answer<Listing<Review>>;
-    /// `GET /repos/{}/issues/{number}/comments`; only those with a fenced evidence block.
+    /// `GET /repos/{}/issues/{number}/comments`; only those with a fenced evidence block or commands.
     async fn comments(&self, repo: &Repository, number: PullNumber) -> Answer<Listing<Comment>>;
     /// GraphQL `reviewThreads`: how many conversations are not resolved.
     async fn open_conversations(&self, repo: &Repository, number: PullNumber) -> Answer<u64>;
@@ -189,6 +189,15 @@ pub trait Reads: Send + Sync {
     ) -> Answer<Comparison>;
     /// `GET /repos/{}/git/commits/{sha}`: tree and parents. Accounts are not told there.
     async fn commit(&self, repo: &Repository, sha: &Oid) -> Answer<PullCommit>;
+    /// `GET /repos/{}/issues/{number}/comments`: the comment of this App that holds the marker, to find
+    /// out what became of a try to write it.
+    async fn own_comment(
+        &self,
+        repo: &Repository,
+        number: PullNumber,
+        own_app: AppId,
+        marker: &str,
+    ) -> Answer<Option<CommentId>>;
     /// `GET /repos/{}/collaborators/{login}/permission`: may write; errors are "cannot tell".
     async fn may_write(&self, repo: &Repository, actor: &Actor) -> Answer<bool>;
 }
@@ -244,6 +253,28 @@ pub trait Writes: Send + Sync {
         head: &HeadSha,
         method: Method,
     ) -> MergeAnswer;
+    /// `POST /repos/{}/issues/comments/{id}/reactions`. The same reaction twice is one.
+    async fn react(&self, repo: &Repository, comment: CommentId, content: &str) -> Answer<()>;
+    /// `POST /repos/{}/issues/{number}/comments`, on an issue or a pull request.
+    async fn comment(&self, repo: &Repository, number: PullNumber, body: &str)
+    -> Answer<CommentId>;
+    /// `PATCH /repos/{}/issues/comments/{id}`.
+    async fn edit_comment(&self, repo: &Repository, comment: CommentId, body: &str) -> Answer<()>;
+    /// `POST /repos/{}/issues/{number}/labels`; one that is there already is no error.
+    async fn add_label(&self, repo: &Repository, number: PullNumber, label: &str) -> Answer<()>;
+    /// `DELETE /repos/{}/issues/{number}/labels/{name}`; one that is not there is no error.
+    async fn remove_label(&self, repo: &Repository, number: PullNumber, label: &str) -> Answer<()>;
+    /// GraphQL `disablePullRequestAutoMerge`; REST has no such call. One that is not armed is no error.
+    async fn disarm_auto_merge(&self, repo: &Repository, number: PullNumber) -> Answer<()>;
+    /// `POST /repos/{}/actions/workflows/{file}/dispatches` with the inputs `head` and `number`.
+    async fn start_workflow(
+        &self,
+        repo: &Repository,
+        file: &str,
+        branch: &BaseRef,
+        head: &HeadSha,
+        number: PullNumber,
+    ) -> Answer<()>;
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ use crate::domain::facts::{
     PullRequest, PullState, Review, WorkflowRun,
 };
 use crate::domain::model::{
-    Actor, AppRef, BaseRef, HeadSha, InstallationId, Oid, PullNumber, RepoName, Repository,
+    Actor, AppId, AppRef, BaseRef, CommentId, HeadSha, InstallationId, Oid, PullNumber, RepoName,
+    Repository,
 };
 
 /// Everything but what RFC 3986 calls unreserved.
@@ -213,6 +214,28 @@ impl Reads for Client {
         Ok(listing::kept(listing))
     }
 
+    async fn own_comment(
+        &self,
+        repo: &Repository,
+        number: PullNumber,
+        own_app: AppId,
+        marker: &str,
+    ) -> Answer<Option<CommentId>> {
+        let tail = format!("/issues/{number}/comments");
+        let listing = self
+            .list(Place::Of(repo), &tail, Shape::Bare, |value| {
+                pulls::marked(value, own_app, marker)
+            })
+            .await?;
+        let found = listing.items.into_iter().flatten().next();
+        match found {
+            None if !listing.complete => {
+                Err(unreadable("the comments", "they could not be read whole"))
+            }
+            found => Ok(found),
+        }
+    }
+
     async fn open_conversations(&self, repo: &Repository, number: PullNumber) -> Answer<u64> {
         let who = Principal::Installation(repo.installation);
         let (mut open, mut read, mut after) = (0, 0, Value::Null);
@@ -362,7 +385,8 @@ impl Client {
     }
 }
 
-fn encoded(text: &str) -> String {
+/// A text as one segment of a path.
+pub(super) fn encoded(text: &str) -> String {
     utf8_percent_encode(text, ENCODED).to_string()
 }
 

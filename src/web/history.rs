@@ -89,6 +89,49 @@ fn told(entry: &Entry) -> (&'static str, &'static str, String) {
             }
             _ => ("let go", "satisfied", "Let go.".into()),
         },
+        Kind::Request | Kind::Override | Kind::Escaped | Kind::Dispatch | Kind::WouldHave => {
+            asked(entry.kind, body)
+        }
+    }
+}
+
+/// What people asked for, and what followed from it outside of merges.
+fn asked(kind: Kind, body: &Value) -> (&'static str, &'static str, String) {
+    let by = field(&body["by"], "login").unwrap_or_else(|| "somebody".into());
+    match kind {
+        Kind::Override => {
+            let waiver = &body["override"];
+            let part = |name: &str| field(waiver, name).unwrap_or_default();
+            let text = format!(
+                "{by} waived `{}` ({}): {}",
+                part("gate"),
+                part("category").replace('_', " "),
+                part("reason")
+            );
+            ("override", "overridden", text)
+        }
+        Kind::Escaped => {
+            let through = body["through"].as_u64().unwrap_or_default();
+            let text = format!("{by} says that a defect escaped through #{through}.");
+            ("escaped", "failed", text)
+        }
+        Kind::Dispatch => ("dispatch", "", field(body, "what").unwrap_or_default()),
+        Kind::WouldHave => {
+            let what = field(body, "would").unwrap_or_default();
+            ("observed", "", format!("Would have been: {what}."))
+        }
+        _ => {
+            let command = match &body["command"] {
+                Value::String(word) => word.clone(),
+                Value::Object(parts) => parts.keys().next().cloned().unwrap_or_default(),
+                _ => String::new(),
+            };
+            (
+                "asked",
+                "",
+                format!("{by} asked: `{}`.", command.replace('_', " ")),
+            )
+        }
     }
 }
 

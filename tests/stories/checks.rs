@@ -17,7 +17,7 @@ async fn verified(policy: &str) -> (Stage, PullHandle, String) {
 }
 
 async fn not_merged(stage: &Stage, pull: &PullHandle, outcome: &str, words: &str) {
-    let said = stage.says(pull, "checks").await;
+    let said = stage.reasons(pull, "checks").await;
     assert!(said.contains(words), "{said}");
     assert_eq!(stage.outcome(pull).await, outcome, "{said}");
     assert!(!stage.merged(pull));
@@ -92,7 +92,7 @@ async fn every_ending_but_success_keeps_the_gate_shut() {
                 .unwrap();
         }
         stage.sweep().await;
-        let said = stage.says(&pull, "checks").await;
+        let said = stage.reasons(&pull, "checks").await;
         assert!(said.contains(words), "{conclusion}: {said}");
         assert_eq!(stage.outcome(&pull).await, outcome, "{conclusion}");
     }
@@ -281,7 +281,7 @@ async fn a_list_that_ends_too_early_is_not_the_whole_truth() {
     assert!(!stage.merged(&pull));
     assert_eq!(stage.merge_calls(), 0);
     assert_ne!(stage.outcome(&pull).await, "ready");
-    let said = stage.says(&pull, "checks").await;
+    let said = stage.reasons(&pull, "checks").await;
     assert!(
         said.contains("the list of check runs is not whole"),
         "{said}"
@@ -417,7 +417,7 @@ async fn a_check_that_only_a_ruleset_requires_is_waited_for_by_name() {
     let pull = stage.open_pull().await;
     stage.clear(&pull).await;
     assert_eq!(stage.outcome(&pull).await, "waiting");
-    let said = stage.says(&pull, "platform_rules").await;
+    let said = stage.reasons(&pull, "platform_rules").await;
     assert!(said.contains("`lint` has not reported"), "{said}");
     assert_eq!(stage.merge_calls(), 0);
 
@@ -449,7 +449,7 @@ async fn rules_that_cannot_be_read_are_not_no_rules() {
         .unwrap();
     stage.settle().await;
     assert_eq!(stage.outcome(&pull).await, "undetermined");
-    let said = stage.says(&pull, "platform_rules").await;
+    let said = stage.reasons(&pull, "platform_rules").await;
     assert!(said.contains("could not be read"), "{said}");
     assert_eq!(stage.merge_calls(), 0);
     stage.github.set_faults(FaultPlan::none());

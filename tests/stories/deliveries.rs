@@ -231,7 +231,7 @@ async fn what_was_verified_under_another_name_must_be_verified_again() {
     stage.shop.rename(&stage.alice, "store").unwrap();
     stage.settle().await;
     stage.unit_passes(&pull).await;
-    let said = stage.says(&pull, "second_verifier").await;
+    let said = stage.reasons(&pull, "second_verifier").await;
     assert!(
         said.contains("it is about another repository than acme/store"),
         "{said}"

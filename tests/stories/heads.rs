@@ -139,7 +139,7 @@ async fn a_report_in_a_comment_about_an_older_head_does_not_speak_for_the_new_on
     stage.settle().await;
     stage.unit_passes(&pull).await;
     assert_eq!(stage.state(&pull, "second_verifier").await, "waiting");
-    let said = stage.says(&pull, "second_verifier").await;
+    let said = stage.reasons(&pull, "second_verifier").await;
     let words = format!("it is about {}, which is not the head", &old[..7]);
     assert!(said.contains(&words), "{said}");
     assert_eq!(stage.merge_calls(), 0);
@@ -183,7 +183,7 @@ async fn a_retarget_widens_the_difference_and_voids_what_was_verified() {
 
     assert!(!stage.merged(&pull));
     assert_eq!(stage.outcome(&pull).await, "waiting");
-    let said = stage.says(&pull, "second_verifier").await;
+    let said = stage.reasons(&pull, "second_verifier").await;
     let words = "it was made against `lower`, and the base is `main` now";
     assert!(said.contains(words), "{said}");
     assert_eq!(stage.merge_calls(), 0);

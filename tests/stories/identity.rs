@@ -15,7 +15,7 @@ async fn unverified(policy: &str) -> (Stage, countersign::simulator::PullHandle,
 }
 
 async fn still_waits(stage: &Stage, pull: &countersign::simulator::PullHandle, words: &str) {
-    let said = stage.says(pull, "second_verifier").await;
+    let said = stage.reasons(pull, "second_verifier").await;
     assert!(said.contains(words), "{said}");
     assert_eq!(stage.state(pull, "second_verifier").await, "waiting");
     assert_eq!(stage.outcome(pull).await, "waiting");
@@ -68,7 +68,7 @@ async fn the_same_model_under_another_name_is_not_independent() {
         "it is not independent: another vendor is needed",
     )
     .await;
-    let said = stage.says(&pull, "second_verifier").await;
+    let said = stage.reasons(&pull, "second_verifier").await;
     assert!(said.contains("it is anthropic claude-opus"), "{said}");
 
     stage.reports(&stage.codex, &pull, &evidence).await;
@@ -242,7 +242,7 @@ async fn a_report_that_cannot_be_read_may_be_a_rejection_and_stops_the_merge() {
     stage.reports(&stage.twin, &pull, &rejected).await;
     stage.reports(&stage.codex, &pull, &evidence).await;
     assert_eq!(stage.outcome(&pull).await, "undetermined");
-    let said = stage.says(&pull, "second_verifier").await;
+    let said = stage.reasons(&pull, "second_verifier").await;
     assert!(said.contains("The report of twin on"), "{said}");
     assert!(said.contains("predicate.findings[0].severity"), "{said}");
     assert_eq!(stage.merge_calls(), 0);

@@ -10,6 +10,7 @@
 mod stage;
 
 mod checks;
+mod commands;
 mod deliveries;
 mod gate;
 mod heads;

@@ -32,7 +32,7 @@ async fn a_base_that_was_modified_meanwhile_is_no_reason_to_give_up() {
     stage.unit_passes(&pull).await;
     let mut waited = 0;
     while !stage.merged(&pull) && waited < 20 {
-        let said = stage.says(&pull, "landing").await;
+        let said = stage.reasons(&pull, "landing").await;
         assert!(said.contains("Base branch was modified"), "{said}");
         stage.after(30).await;
         waited += 1;
@@ -70,7 +70,7 @@ async fn a_merge_that_a_rule_refuses_is_told_in_the_words_of_github() {
     let calls = stage.github.calls_to("PUT", "/merge");
     assert_eq!(calls.len(), 1, "{}", stage.told(&pull).await);
     assert_eq!(stage.outcome(&pull).await, "waiting");
-    let said = stage.says(&pull, "landing").await;
+    let said = stage.reasons(&pull, "landing").await;
     assert!(said.contains("GitHub refused to merge"), "{said}");
     assert!(said.contains("signatures"), "{said}");
     let check = stage.our_check(&pull.head().unwrap()).unwrap();
@@ -87,7 +87,7 @@ async fn a_method_that_the_repository_does_not_allow_is_told() {
     let pull = stage.open_pull().await;
     stage.clear(&pull).await;
     assert!(!stage.merged(&pull));
-    let said = stage.says(&pull, "landing").await;
+    let said = stage.reasons(&pull, "landing").await;
     assert!(said.contains("Merge commits are not allowed"), "{said}");
 }
 
@@ -171,7 +171,7 @@ async fn mislanding_freezes_the_base(how: Mislanding) {
     stage.after(600).await;
     assert!(!stage.merged(&next));
     assert_eq!(stage.outcome(&next).await, "waiting");
-    let said = stage.says(&next, "not_frozen").await;
+    let said = stage.reasons(&next, "not_frozen").await;
     assert!(said.contains("`main` is frozen by countersign"), "{said}");
     assert!(said.contains("is not what was judged"), "{said}");
     assert_eq!(stage.merge_calls(), 1);
@@ -304,7 +304,7 @@ async fn a_conflict_blocks_until_the_branch_is_mended() {
     stage.settle().await;
     stage.clear(&pull).await;
     assert_eq!(stage.outcome(&pull).await, "blocked");
-    let said = stage.says(&pull, "conflicts").await;
+    let said = stage.reasons(&pull, "conflicts").await;
     assert!(said.contains("It conflicts with `main`"), "{said}");
     assert_eq!(stage.merge_calls(), 0);
 }

@@ -23,7 +23,7 @@ fn mutant(status: &str) -> Value {
 async fn proves_nothing(evidence: impl FnOnce(Evidence) -> Evidence, words: &str) {
     let (stage, pull, good) = untested().await;
     stage.reports(&stage.codex, &pull, &evidence(good)).await;
-    let said = stage.says(&pull, "mutation_check").await;
+    let said = stage.reasons(&pull, "mutation_check").await;
     assert!(said.contains(words), "{said}");
     assert_eq!(stage.state(&pull, "mutation_check").await, "waiting");
     assert_eq!(stage.outcome(&pull).await, "waiting", "{said}");
@@ -199,7 +199,7 @@ async fn a_list_of_files_that_hides_some_leaves_open_whether_critical_lines_chan
     let plain = stage.evidence(&pull).without("mutation");
     stage.reports(&stage.codex, &pull, &plain).await;
     assert!(!stage.merged(&pull));
-    let said = stage.says(&pull, "mutation_check").await;
+    let said = stage.reasons(&pull, "mutation_check").await;
     assert_eq!(
         stage.state(&pull, "mutation_check").await,
         "undetermined",

@@ -70,7 +70,7 @@ async fn an_invalid_policy_stops_every_merge_and_says_which_line() {
     commit_policy(&stage, &POLICY.replace("  checks:", "  cheks:")).await;
     stage.clear(&pull).await;
     assert_eq!(stage.outcome(&pull).await, "blocked");
-    let said = stage.says(&pull, "policy").await;
+    let said = stage.reasons(&pull, "policy").await;
     assert!(said.contains("line 11"), "{said}");
     assert!(said.contains("cheks"), "{said}");
     let check = stage.our_check(&pull.head().unwrap()).unwrap();
@@ -213,7 +213,7 @@ async fn a_policy_that_cannot_be_read_is_not_the_absence_of_one() {
     let pull = stage.open_pull().await;
     stage.unit_passes(&pull).await;
     assert_eq!(stage.outcome(&pull).await, "undetermined");
-    let said = stage.says(&pull, "policy").await;
+    let said = stage.reasons(&pull, "policy").await;
     assert!(said.contains("could not be read"), "{said}");
     assert_eq!(stage.merge_calls(), 0);
     stage.github.set_faults(FaultPlan::none());

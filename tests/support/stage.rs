@@ -280,7 +280,7 @@ impl Stage {
     }
 
     /// What one gate says: its reason, then the reasons of its details, a line each.
-    pub async fn says(&self, pull: &PullHandle, name: &str) -> String {
+    pub async fn reasons(&self, pull: &PullHandle, name: &str) -> String {
         fn collect(gate: &Value, lines: &mut Vec<String>) {
             lines.push(gate["reason"].as_str().unwrap_or_default().to_owned());
             for detail in gate["details"].as_array().into_iter().flatten() {
@@ -297,6 +297,40 @@ impl Stage {
         self.unit_passes(pull).await;
         let evidence = self.evidence(pull);
         self.reports(&self.codex, pull, &evidence).await;
+    }
+
+    /// Somebody comments on the pull request, and everything that follows is done; answers the comment.
+    pub async fn says(&self, who: &Actor, pull: &PullHandle, text: &str) -> u64 {
+        let comment = who.comment(pull, text).unwrap();
+        self.settle().await;
+        comment
+    }
+
+    /// Our reactions to a comment.
+    pub fn reactions(&self, comment: u64) -> Vec<String> {
+        let id = self.repo_id().get();
+        let world = self.github.lock();
+        let repo = world.repo(id).unwrap();
+        let comment = repo.comments.get(&comment);
+        let given = comment.map(|comment| comment.reactions.iter());
+        given
+            .into_iter()
+            .flatten()
+            .map(|(_, _, content)| content.clone())
+            .collect()
+    }
+
+    /// What our App wrote on an issue or pull request, oldest first.
+    pub fn answers(&self, number: u64) -> Vec<String> {
+        let id = self.repo_id().get();
+        let world = self.github.lock();
+        let ours = world.our_app;
+        let repo = world.repo(id).unwrap();
+        let comments = repo.comments.values();
+        comments
+            .filter(|comment| comment.number == number && comment.app == Some(ours))
+            .map(|comment| comment.body.clone())
+            .collect()
     }
 
     /// How often GitHub was asked to merge.

@@ -113,7 +113,9 @@ fn read(word: Word, arguments: &str) -> Result<Command, Misuse> {
             _ => form("it is one of high, normal, low"),
         },
         Word::Ask => match arguments.split_once('|') {
-            Some((question, default)) if !question.trim().is_empty() && !default.trim().is_empty() => {
+            Some((question, default))
+                if !question.trim().is_empty() && !default.trim().is_empty() =>
+            {
                 Ok(Command::Ask {
                     question: kept(question.trim()),
                     default: kept(default.trim()),

@@ -47,7 +47,10 @@ fn normalised(text: &str) -> String {
 
 /// Characters without a width, which some forms leave around what was typed.
 fn unseen(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}')
+    matches!(
+        c,
+        '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}'
+    )
 }
 
 /// What was written before the mail that is answered. Mail programs put a line in front of it, and some

@@ -12,7 +12,11 @@ fn words(text: &str) -> Vec<String> {
                 Err(Misuse::Form { word, .. }) => format!("{}?", word.text()),
                 Err(Misuse::Unknown { typed, .. }) => format!("?{typed}"),
             };
-            if said.short { word } else { format!("long {word}") }
+            if said.short {
+                word
+            } else {
+                format!("long {word}")
+            }
         })
         .collect()
 }
@@ -92,7 +96,8 @@ fn talking_about_a_command_does_not_run_it() {
 #[test]
 fn what_a_mail_program_quotes_is_not_said_again() {
     let plain = "Fine.\n\nOn Tue, 1 Dec 2026 at 10:00, Bob <bob@example.com> wrote:\n\n/merge\n";
-    let folded = "Fine.\r\n\r\nOn Tue, 1 Dec 2026 at 10:00, Bob\r\n<bob@example.com> wrote:\r\n/merge";
+    let folded =
+        "Fine.\r\n\r\nOn Tue, 1 Dec 2026 at 10:00, Bob\r\n<bob@example.com> wrote:\r\n/merge";
     let outlook = "Fine.\n-----Original Message-----\nFrom: Bob\n\n/merge";
     for text in [plain, folded, outlook] {
         assert_eq!(words(text), [""; 0], "{text:?}");
@@ -203,7 +208,10 @@ fn what_lacks_a_part_is_a_mistake_and_says_which() {
 
 #[test]
 fn several_commands_in_one_comment_keep_their_order_and_have_a_bound() {
-    assert_eq!(words("/unhold\n/merge\n\nand\n\n/status"), ["unhold", "merge", "status"]);
+    assert_eq!(
+        words("/unhold\n/merge\n\nand\n\n/status"),
+        ["unhold", "merge", "status"]
+    );
     let many = "/status\n\n".repeat(50);
     assert_eq!(parse(&many).len(), MOST_COMMANDS);
 }

@@ -16,6 +16,7 @@ pub mod principals;
 pub mod second_verifier;
 pub mod standing;
 pub mod verification;
+pub mod waived;
 
 #[cfg(test)]
 mod tests;

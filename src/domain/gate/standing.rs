@@ -162,14 +162,25 @@ fn tip_of_base(case: &Case<'_>) -> Result<(), String> {
 }
 
 fn held(case: &Case<'_>) -> GateResult {
-    match &case.snapshot.hold {
-        None => GateResult::satisfied("not_held", fact("no hold is recorded"), "It is not held."),
-        Some(hold) => GateResult::waiting(
-            "not_held",
-            Move::Maintainer,
-            format!("{} holds it: {}", hold.by, hold.reason),
-        )
-        .next("let it go with the button on this check"),
+    match (&case.snapshot.hold, &case.snapshot.stop_asked) {
+        (None, None) => {
+            GateResult::satisfied("not_held", fact("no hold is recorded"), "It is not held.")
+        }
+        // In doubt it is a stop: one that comes too late is worth nothing.
+        (None, Some(why)) => {
+            let reason = format!("Somebody asked to stop it, and {why}.");
+            GateResult::undetermined("not_held", Move::Countersign, reason)
+        }
+        (Some(hold), _) => {
+            let mut reason = format!("{} holds it: {}", hold.by, hold.reason);
+            if case.pull.auto_merge {
+                let stop = if reason.ends_with('.') { "" } else { "." };
+                reason += stop;
+                reason += " GitHub's own auto-merge is armed and may merge past this hold.";
+            }
+            GateResult::waiting("not_held", Move::Maintainer, reason)
+                .next("let it go with the button on this check, or comment `/unhold`")
+        }
     }
 }
 

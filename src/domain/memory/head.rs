@@ -26,7 +26,8 @@ impl HeadMemory {
             | Change::CommentGone(..)
             | Change::Tip { .. }
             | Change::Hold(..)
-            | Change::Unhold(..) => {}
+            | Change::Unhold(..)
+            | Change::Asked(..) => {}
         }
     }
 

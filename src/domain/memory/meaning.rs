@@ -9,6 +9,7 @@ use super::{Change, Confirm, Meaning, Wake};
 use crate::domain::event::{Event, holds_evidence};
 use crate::domain::facts::{CheckRun, Comment, Hold, PullRequest, RunStatus};
 use crate::domain::model::{Actor, AppId, InstallationId, Key, PullNumber, Repository, Timestamp};
+use crate::domain::request::Ask;
 
 use super::head::RERUN;
 
@@ -145,15 +146,34 @@ fn commented(
         return self::note(&format!("{note}, by this App itself"));
     }
     let evidence = comment.edited || holds_evidence(&comment.body);
-    let change = match action {
-        // Also where it holds no evidence now: it may have held some when it was written.
-        "deleted" => Change::CommentGone(repo.id, number, comment.id),
-        _ if evidence => Change::Comment(repo.id, number, comment.clone()),
-        _ => return self::note(&format!("{note}; no evidence in it")),
+    let ask = match action {
+        "created" => Ask::of(comment),
+        // Who edits a text is not who wrote it, and a deletion is no word of its author.
+        _ => None,
     };
+    let mut changes = Vec::new();
+    let mut wakes = Vec::new();
+    match action {
+        // Also where it holds no evidence now: it may have held some when it was written.
+        "deleted" => changes.push(Change::CommentGone(repo.id, number, comment.id)),
+        _ if evidence => changes.push(Change::Comment(repo.id, number, comment.clone())),
+        _ => {}
+    }
+    if evidence {
+        wakes.push(pull(repo, number));
+    }
+    let note = match &ask {
+        Some(ask) => format!("{note}, with commands ({})", ask.said.len()),
+        None if changes.is_empty() => format!("{note}; no evidence and no command in it"),
+        None => note,
+    };
+    if let Some(ask) = ask {
+        changes.push(Change::Asked(repo.id, number, ask));
+        wakes.push((Wake::Key(Key::Pull(repo.id, number)), Confirm::IfNeeded));
+    }
     Meaning {
-        changes: vec![change],
-        wakes: evidence.then(|| pull(repo, number)).into_iter().collect(),
+        changes,
+        wakes,
         note,
     }
 }
@@ -211,7 +231,7 @@ fn own_run(
             }
         }
         ("requested_action", Some("unhold"), Some(number)) => Meaning {
-            changes: vec![Change::Unhold(repo.id, number)],
+            changes: vec![Change::Unhold(repo.id, number, now)],
             wakes: vec![pull(repo, number)],
             note: format!("{by} let {}#{number} go", repo.name),
         },

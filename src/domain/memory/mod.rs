@@ -48,6 +48,7 @@ use super::model::{
     BaseRef, CheckRunId, CommentId, HeadSha, InstallationId, Key, Oid, PolicyDigest, PullNumber,
     RepoId, Repository, ReviewId, Timestamp,
 };
+use super::request::{Ask, Pressed, Reply, Requests};
 
 /// What is remembered of a pull request.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -65,10 +66,10 @@ pub struct PullMemory {
     pub gone_comments: BTreeSet<CommentId>,
     /// The last comparison with the base.
     pub comparison: Option<Comparison>,
-    /// A hold.
-    pub hold: Option<Hold>,
-    /// The head for which a merge was asked.
-    pub merge_requested: Option<HeadSha>,
+    /// What was asked by the buttons of the check run.
+    pub pressed: Pressed,
+    /// Comments with commands that no pass has heard yet.
+    pub asks: BTreeMap<CommentId, Ask>,
 }
 
 /// What is remembered of a commit: it may be the head of several pull requests, or of none.
@@ -179,6 +180,20 @@ pub struct PullRecord {
     pub refusal: Option<Refusal>,
     /// The last verdict as JSON, as every face shows it.
     pub verdict: Option<serde_json::Value>,
+    /// When the first pass looked at it. What was written before is no command: the App was not there.
+    pub first_pass_at: Option<Timestamp>,
+    /// What was asked for and stands.
+    pub requests: Requests,
+    /// Comments whose commands were heard, for good.
+    pub heard: BTreeSet<CommentId>,
+    /// What their authors are still to be told.
+    pub replies: Vec<Reply>,
+    /// When answers were written, of the last hour.
+    pub answered_at: Vec<Timestamp>,
+    /// When comments that anybody may write were heard, of the last hour.
+    pub open_asks_at: Vec<Timestamp>,
+    /// Somebody was told that descriptions hold no commands.
+    pub hinted: bool,
     /// How many passes in a row read from GitHub what remembered facts had promised otherwise.
     pub disagreements: u32,
 }
@@ -211,7 +226,10 @@ pub enum Change {
         policy_untouched: bool,
     },
     Hold(RepoId, PullNumber, Hold),
-    Unhold(RepoId, PullNumber),
+    /// Let go by a button, and when.
+    Unhold(RepoId, PullNumber, Timestamp),
+    /// A comment with commands was written.
+    Asked(RepoId, PullNumber, Ask),
 }
 
 /// Whom to wake.

@@ -6,6 +6,7 @@ use super::{Change, PullMemory};
 use crate::domain::event::holds_evidence;
 use crate::domain::facts::{Comment, PullRequest, PullState, Review, ReviewState};
 use crate::domain::model::CommentId;
+use crate::domain::request::Ask;
 
 impl PullMemory {
     /// Applies a change that is about this pull request; any other changes nothing.
@@ -15,8 +16,12 @@ impl PullMemory {
             Change::Review(_, _, review) => self.see_review(review.clone()),
             Change::Comment(_, _, comment) => self.see_comment(comment),
             Change::CommentGone(_, _, id) => self.lose_comment(*id),
-            Change::Hold(_, _, hold) => self.hold = Some(hold.clone()),
-            Change::Unhold(..) => self.hold = None,
+            Change::Hold(_, _, hold) => self.pressed.hold = Some(hold.clone()),
+            Change::Unhold(_, _, at) => {
+                self.pressed.hold = None;
+                self.pressed.let_go_at = Some(*at);
+            }
+            Change::Asked(_, _, ask) => self.hear_of(ask.clone()),
             Change::Repo(_)
             | Change::RepoSeen(_)
             | Change::RepoInactive(_)
@@ -29,11 +34,17 @@ impl PullMemory {
         }
     }
 
+    /// Remembers a comment with commands, with the head that is known to stand. A repeated delivery
+    /// keeps the head of the first.
+    pub fn hear_of(&mut self, ask: Ask) {
+        let head = self.pull.as_ref().map(|pull| pull.head.clone());
+        self.asks.entry(ask.comment).or_insert(Ask { head, ..ask });
+    }
+
     /// Remembers a pull request's fields, unless what is remembered is newer.
     ///
     /// A merged pull request stays merged: GitHub has no way back, so whatever says otherwise is
-    /// older, also within one second. A request to merge is kept whatever happens to the head: it
-    /// names its head, and is worth nothing for another.
+    /// older, also within one second.
     fn see_pull(&mut self, seen: &PullRequest) {
         if let Some(known) = &self.pull {
             let merged = |pull: &PullRequest| matches!(pull.state, PullState::Merged { .. });

@@ -56,7 +56,8 @@ impl RepoMemory {
             | Change::Status(..)
             | Change::Workflow(..)
             | Change::Hold(..)
-            | Change::Unhold(..) => {}
+            | Change::Unhold(..)
+            | Change::Asked(..) => {}
         }
     }
 

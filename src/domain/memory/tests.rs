@@ -272,14 +272,6 @@ fn a_comparison_is_kept_only_while_head_and_base_are_the_same() {
 }
 
 #[test]
-fn a_request_to_merge_keeps_the_head_it_was_made_for() {
-    let mut memory = pulled(&[pull_change(pull(1, 1))]);
-    memory.merge_requested = Some(head(1));
-    memory.apply(&pull_change(pull(2, 2)));
-    assert_eq!(memory.merge_requested, Some(head(1)));
-}
-
-#[test]
 fn a_review_keeps_the_head_it_was_first_seen_with() {
     let moved = Review {
         head: Some(head(2)),
@@ -374,9 +366,10 @@ fn a_hold_is_set_and_lifted() {
     let held = Change::Hold(repo_id(), number(3), hold.clone());
     let mut memory = PullMemory::default();
     memory.apply(&held);
-    assert_eq!(memory.hold, Some(hold));
-    memory.apply(&Change::Unhold(repo_id(), number(3)));
-    assert_eq!(memory.hold, None);
+    assert_eq!(memory.pressed.hold, Some(hold));
+    memory.apply(&Change::Unhold(repo_id(), number(3), at(9)));
+    assert_eq!(memory.pressed.hold, None);
+    assert_eq!(memory.pressed.let_go_at, Some(at(9)));
 }
 
 // ---- commits -------------------------------------------------------------------------------------

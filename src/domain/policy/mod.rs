@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use chrono::Duration;
 use serde::{Deserialize, Serialize};
 
-use super::model::{AppId, BaseRef, Login, VerifierName};
+use super::model::{Actor, ActorKind, AppId, BaseRef, Login, VerifierName};
 use globs::Globs;
 
 /// Where a policy stands in a repository.
@@ -71,6 +71,13 @@ pub struct Agents {
     pub vendor: Option<String>,
     /// The model that writes them.
     pub model: Option<String>,
+}
+
+impl Agents {
+    /// Whether an account is an agent's: a bot, or one that the policy names.
+    pub fn include(&self, actor: &Actor) -> bool {
+        actor.kind == ActorKind::Bot || self.authors.contains(&actor.login)
+    }
 }
 
 /// Who a verifier is. Exactly one, and always something GitHub or a key vouches for.

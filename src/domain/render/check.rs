@@ -181,10 +181,10 @@ fn title(verdict: &Verdict, siblings: &[PullNumber]) -> String {
         }
         _ => words::headline(verdict),
     };
-    let title = words::title(&headline, &words::count_of_open(verdict), json::TITLE_CHARS);
-    text::line(&title)
+    let harmless = text::line(&headline)
         .replace('@', "@\u{200b}")
-        .replace("<!", "<\u{200b}!")
+        .replace("<!", "<\u{200b}!");
+    words::title(&harmless, &words::count_of_open(verdict), json::TITLE_CHARS)
 }
 
 fn buttons(verdict: &Verdict) -> Vec<Button> {

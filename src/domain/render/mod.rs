@@ -9,6 +9,7 @@
 //! cannot ping anybody, start a command, hide behind an HTML comment, leave its table cell or steer a
 //! terminal.
 
+pub mod answer;
 pub mod check;
 pub mod json;
 mod markdown;

@@ -57,6 +57,8 @@ fn blank() -> Verdict {
         hold: None,
         freeze: None,
         merge_requested: None,
+        stop_asked: None,
+        overrides: Vec::new(),
         refusal: None,
         head_seen_at: None,
         since: BTreeMap::new(),

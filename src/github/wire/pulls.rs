@@ -4,9 +4,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Account, AppAccount, Numbered, actor, app, head, may_hold_evidence, need, time};
+use crate::domain::command::parse;
 use crate::domain::facts::{Comment, PullRequest, PullState, Review, ReviewState};
 use crate::domain::model::{
-    BaseRef, CommentId, HeadSha, Oid, PullNumber, RepoId, ReviewId, Timestamp,
+    AppId, BaseRef, CommentId, HeadSha, Oid, PullNumber, RepoId, ReviewId, Timestamp,
 };
 use crate::github::Answer;
 
@@ -188,11 +189,30 @@ struct WireComment {
     html_url: Option<String>,
 }
 
-/// A comment, if it may hold evidence.
+/// A comment's id, if an App wrote it and it holds a marker.
+pub(in crate::github) fn marked(
+    value: Value,
+    by: AppId,
+    marker: &str,
+) -> Answer<Option<CommentId>> {
+    const WHAT: &str = "a comment";
+    let wire: WireComment = super::read(WHAT, value)?;
+    let ours = app(wire.performed_via_github_app).is_some_and(|app| app.id == by);
+    let holds = wire.body.is_some_and(|body| body.contains(marker));
+    if !ours || !holds {
+        return Ok(None);
+    }
+    need(WHAT, "id", wire.id.and_then(CommentId::new)).map(Some)
+}
+
+/// A comment, if it may hold evidence or holds commands.
 pub(in crate::github) fn comment(value: Value) -> Answer<Option<Comment>> {
     const WHAT: &str = "a comment";
     let wire: WireComment = super::read(WHAT, value)?;
-    let Some(body) = wire.body.filter(|body| may_hold_evidence(body)) else {
+    let Some(body) = wire
+        .body
+        .filter(|body| may_hold_evidence(body) || !parse(body).is_empty())
+    else {
         return Ok(None);
     };
     let created_at = need(WHAT, "created_at", time(wire.created_at.as_deref()))?;

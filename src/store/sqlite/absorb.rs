@@ -77,7 +77,8 @@ impl Touched {
             | Change::Comment(repo, number, _)
             | Change::CommentGone(repo, number, _)
             | Change::Hold(repo, number, _)
-            | Change::Unhold(repo, number) => self.pull(tx, *repo, *number).await?.apply(change),
+            | Change::Unhold(repo, number, _)
+            | Change::Asked(repo, number, _) => self.pull(tx, *repo, *number).await?.apply(change),
             Change::Run(repo, run) => self.head(tx, *repo, &run.head).await?.apply(change),
             Change::SuiteRerun(repo, head, _) | Change::Status(repo, head, _) => {
                 self.head(tx, *repo, head).await?.apply(change);

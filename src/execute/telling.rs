@@ -1,0 +1,228 @@
+//! Effects that tell somebody something: reactions, answers, requests to verifiers.
+//!
+//! None of them changes what merges. One that GitHub refuses for good (the comment is gone, the
+//! conversation is locked) is given up and written down, so that it is not tried for ever; one whose
+//! outcome is unknown is looked for before it is tried again, and where it cannot be found (a started
+//! workflow has no mark of ours), it is not repeated.
+
+use serde_json::{Value, json};
+
+use super::{Execute, ExecuteError, Executed};
+use crate::domain::memory::PullRecord;
+use crate::domain::model::PullNumber;
+use crate::domain::plan::{AskOrder, ReplyOrder};
+use crate::domain::policy::Request;
+use crate::domain::render::answer;
+use crate::gather::Kept;
+use crate::github::{Answer, Refused};
+use crate::store::{Begun, Ended, Lease};
+
+/// Whether trying again can help.
+fn for_good(refused: &Refused) -> bool {
+    match refused {
+        Refused::NotFound(_)
+        | Refused::Forbidden(_)
+        | Refused::Conflict(_)
+        | Refused::Invalid { .. } => true,
+        Refused::Unauthorized(_)
+        | Refused::Inactive(_)
+        | Refused::Limited { .. }
+        | Refused::Server(_)
+        | Refused::NoAnswer(_)
+        | Refused::Unreadable(_) => false,
+    }
+}
+
+impl Execute {
+    /// GitHub's own auto-merge, which knows nothing of a hold. Doing it twice changes nothing.
+    pub(super) async fn disarm(&self, kept: &Kept) -> Result<Executed, ExecuteError> {
+        match self.writes.disarm_auto_merge(&kept.repo, kept.number).await {
+            Ok(()) => Ok(Executed::Settled),
+            // The gate says that it is still armed.
+            Err(refused) if for_good(&refused) => {
+                tracing::warn!(pull = %kept.number, %refused, "auto-merge could not be disarmed");
+                Ok(Executed::Settled)
+            }
+            Err(refused) => Err(refused.into()),
+        }
+    }
+
+    pub(super) async fn reply(
+        &self,
+        lease: &Lease,
+        kept: &Kept,
+        record: &mut PullRecord,
+        order: ReplyOrder,
+    ) -> Result<Executed, ExecuteError> {
+        let reaction = self
+            .writes
+            .react(&kept.repo, order.comment, order.receipt.content());
+        match reaction.await {
+            Ok(()) => {}
+            Err(refused) if for_good(&refused) => {
+                tracing::info!(comment = %order.comment, %refused, "no reaction");
+            }
+            Err(refused) => return Err(refused.into()),
+        }
+        let now = self.clock.now();
+        if let Some(body) = &order.body {
+            let key = format!("answer:{}:{}", kept.repo.id, order.comment);
+            let marker = answer::marker(order.comment);
+            self.say_once(lease, kept, kept.number, &key, &marker, body)
+                .await?;
+            record.answered_at.push(now);
+        }
+        record
+            .answered_at
+            .retain(|at| now - *at < chrono::Duration::hours(1));
+        record
+            .replies
+            .retain(|reply| reply.comment != order.comment);
+        self.store
+            .save_record(lease, record, Vec::new(), now)
+            .await?;
+        Ok(Executed::Settled)
+    }
+
+    pub(super) async fn hint(
+        &self,
+        lease: &Lease,
+        kept: &Kept,
+        record: &mut PullRecord,
+        body: &str,
+    ) -> Result<Executed, ExecuteError> {
+        let key = format!("hint:{}:{}", kept.repo.id, kept.number);
+        let marker = answer::hint_marker(kept.number);
+        self.say_once(lease, kept, kept.number, &key, &marker, body)
+            .await?;
+        record.hinted = true;
+        let now = self.clock.now();
+        self.store
+            .save_record(lease, record, Vec::new(), now)
+            .await?;
+        Ok(Executed::Settled)
+    }
+
+    /// Writes one comment, once, whatever happens in between. `body` must hold the marker.
+    pub(super) async fn say_once(
+        &self,
+        lease: &Lease,
+        kept: &Kept,
+        number: PullNumber,
+        key: &str,
+        marker: &str,
+        body: &str,
+    ) -> Result<(), ExecuteError> {
+        let now = self.clock.now();
+        let intent = json!({ "effect": "comment", "on": number });
+        let found = match self.store.begin(lease, key, intent, None, now).await? {
+            Begun::Done(_) => return Ok(()),
+            Begun::First | Begun::Failed(_) => None,
+            Begun::Unfinished(..) => {
+                let found = self
+                    .reads
+                    .own_comment(&kept.repo, number, self.own_app, marker);
+                found.await?
+            }
+        };
+        let written = match found {
+            Some(comment) => Ok(comment),
+            None => self.writes.comment(&kept.repo, number, body).await,
+        };
+        let written = written.map(|comment| json!({ "comment": comment }));
+        self.ended(key, written).await.map(drop)
+    }
+
+    /// Records what came of a try. A refusal for good counts as an end.
+    async fn ended(&self, key: &str, answer: Answer<Value>) -> Result<bool, ExecuteError> {
+        let now = self.clock.now();
+        match answer {
+            Ok(done) => {
+                self.store.end(key, Ended::Done(done), None, now).await?;
+                Ok(true)
+            }
+            Err(refused) if for_good(&refused) => {
+                tracing::info!(key, %refused, "given up");
+                let why = json!({ "refused": refused.to_string() });
+                self.store.end(key, Ended::Done(why), None, now).await?;
+                Ok(false)
+            }
+            Err(refused) => {
+                if !refused.outcome_unknown() {
+                    let why = json!({ "refused": refused.to_string() });
+                    self.store.end(key, Ended::Failed(why), None, now).await?;
+                }
+                Err(refused.into())
+            }
+        }
+    }
+
+    pub(super) async fn ask_verifier(
+        &self,
+        lease: &Lease,
+        kept: &Kept,
+        record: &mut PullRecord,
+        order: AskOrder,
+    ) -> Result<Executed, ExecuteError> {
+        let key = format!("verify:{}:{}", kept.repo.id, order.wish.comment);
+        let (repo, number) = (&kept.repo, kept.number);
+        match &order.request {
+            Request::Comment(text) => {
+                let marker = format!("<!-- countersign:verify:{} -->", order.wish.comment);
+                let head = &order.wish.head;
+                let body = format!("{marker}\n\n{text}\n\nHead: `{head}`\n");
+                self.say_once(lease, kept, number, &key, &marker, &body)
+                    .await?;
+            }
+            Request::Label(label) => {
+                let labelled = self.writes.add_label(repo, number, label).await;
+                self.begin_plainly(lease, &key, &order).await?;
+                self.ended(&key, labelled.map(|()| json!({ "label": label })))
+                    .await?;
+            }
+            Request::Workflow(file) => match self.begin_plainly(lease, &key, &order).await? {
+                Begun::First | Begun::Failed(_) => {
+                    let branch = kept.repo.default_branch.as_ref();
+                    let started = match branch {
+                        Some(branch) => {
+                            let head = &order.wish.head;
+                            self.writes
+                                .start_workflow(repo, file, branch, head, number)
+                                .await
+                        }
+                        None => Err(Refused::Conflict(
+                            "the repository's default branch is not known".into(),
+                        )),
+                    };
+                    self.ended(&key, started.map(|()| json!({ "workflow": file })))
+                        .await?;
+                }
+                // It may have been started: a second run would cost more than a missing one.
+                Begun::Unfinished(..) => {
+                    let unknown = json!({ "workflow": file, "outcome": "unknown" });
+                    self.ended(&key, Ok(unknown)).await?;
+                }
+                Begun::Done(_) => {}
+            },
+        }
+        for wish in &mut record.requests.wishes {
+            wish.told |= wish.comment == order.wish.comment;
+        }
+        let now = self.clock.now();
+        self.store
+            .save_record(lease, record, Vec::new(), now)
+            .await?;
+        Ok(Executed::Settled)
+    }
+
+    async fn begin_plainly(
+        &self,
+        lease: &Lease,
+        key: &str,
+        order: &AskOrder,
+    ) -> Result<Begun, ExecuteError> {
+        let intent = json!({ "effect": "ask_verifier", "wish": order.wish });
+        let now = self.clock.now();
+        Ok(self.store.begin(lease, key, intent, None, now).await?)
+    }
+}
