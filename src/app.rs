@@ -13,13 +13,14 @@ use tokio::net::TcpListener;
 use tokio::sync::{Mutex, Notify, watch};
 
 use crate::clock::Clock;
+use crate::dispatch::Dispatching;
 use crate::domain::model::AppId;
 use crate::execute::Execute;
 use crate::gather::Gather;
 use crate::github::{Reads, Writes};
 use crate::hear::Hear;
 use crate::intake::Intake;
-use crate::reconcile::Reconcile;
+use crate::reconcile::{Reconcile, Steps};
 use crate::store::{Store, Stored};
 use crate::sweep::{Sweep, SweepError};
 use crate::web::{self, Addresses, WebState, server};
@@ -91,17 +92,19 @@ impl App {
             addresses: parts.addresses,
         };
         let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone());
-        let gather = Gather::new(store.clone(), reads.clone(), clock.clone(), own_app);
-        let execute = Execute::new(store.clone(), reads.clone(), writes, clock.clone(), own_app);
-        let reconcile = Reconcile::new(
-            store.clone(),
-            clock.clone(),
-            gather,
-            execute,
-            Hear::new(store.clone(), reads.clone(), clock.clone()),
-            sweep.clone(),
-            parts.shadow,
-        );
+        let steps = Steps {
+            gather: Gather::new(store.clone(), reads.clone(), clock.clone(), own_app),
+            hear: Hear::new(store.clone(), reads.clone(), clock.clone()),
+            execute: Execute::new(store.clone(), reads.clone(), writes, clock.clone(), own_app),
+            sweep: sweep.clone(),
+            dispatching: Dispatching::new(
+                store.clone(),
+                reads.clone(),
+                clock.clone(),
+                parts.shadow,
+            ),
+        };
+        let reconcile = Reconcile::new(store.clone(), clock.clone(), steps, parts.shadow);
         let worker = Worker::new(
             store.clone(),
             Arc::new(reconcile),

@@ -14,6 +14,7 @@
 //! Every read that fails becomes a fact of its own, "unavailable, because ...". A used-up rate limit is
 //! noted as well, so that the pass can end and come back when GitHub listens again.
 
+mod defaults;
 mod recall;
 mod wants;
 

@@ -10,6 +10,7 @@
 pub mod app;
 pub mod cli;
 pub mod clock;
+pub mod dispatch;
 pub mod domain;
 pub mod execute;
 pub mod gather;

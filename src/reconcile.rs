@@ -14,6 +14,7 @@ use chrono::Duration;
 use serde_json::json;
 
 use crate::clock::Clock;
+use crate::dispatch::Dispatching;
 use crate::domain::command::{self, Said};
 use crate::domain::facts::{Freshness, PolicyFact, PullState, Snapshot};
 use crate::domain::ledger::{Draft, Kind};
@@ -66,6 +67,20 @@ impl From<SweepError> for PassError {
     }
 }
 
+/// The steps of a pass.
+pub struct Steps {
+    /// Reads the facts.
+    pub gather: Gather,
+    /// Hears what people ask.
+    pub hear: Hear,
+    /// Writes.
+    pub execute: Execute,
+    /// Heals what deliveries missed.
+    pub sweep: Sweep,
+    /// Gives slots for agents' work away.
+    pub dispatching: Dispatching,
+}
+
 /// Makes passes.
 pub struct Reconcile {
     store: Arc<dyn Store>,
@@ -73,28 +88,22 @@ pub struct Reconcile {
     gather: Gather,
     execute: Execute,
     hear: Hear,
+    dispatching: Dispatching,
     sweep: Sweep,
     shadow: bool,
 }
 
 impl Reconcile {
     /// Passes over these rooms. With `shadow`, nothing is written to GitHub at all.
-    pub fn new(
-        store: Arc<dyn Store>,
-        clock: Clock,
-        gather: Gather,
-        execute: Execute,
-        hear: Hear,
-        sweep: Sweep,
-        shadow: bool,
-    ) -> Self {
+    pub fn new(store: Arc<dyn Store>, clock: Clock, steps: Steps, shadow: bool) -> Self {
         Self {
             store,
             clock,
-            gather,
-            execute,
-            hear,
-            sweep,
+            gather: steps.gather,
+            execute: steps.execute,
+            hear: steps.hear,
+            dispatching: steps.dispatching,
+            sweep: steps.sweep,
             shadow,
         }
     }
@@ -108,6 +117,12 @@ impl Reconcile {
             Key::Pull(repo, number) => self.pull(lease, repo, number).await,
             Key::Head(repo, head) => self.sweep.head(repo, &head).await.map_err(PassError::from),
             Key::Repo(repo) => self.sweep.repo(repo).await.map_err(PassError::from),
+            Key::Dispatch(repo) => {
+                let pass = self
+                    .dispatching
+                    .pass(lease, &self.gather, &self.execute, repo);
+                pass.await.map_err(PassError::from)
+            }
         };
         match made {
             // A limit is nobody's fault: the key comes back when GitHub listens again.

@@ -137,6 +137,8 @@ impl Sweep {
             numbers.insert(pull.number);
         }
         self.wake_pulls(repo, numbers).await?;
+        let dispatches = (Key::Dispatch(repo), Confirm::Always);
+        self.store.wake(&[dispatches], self.clock.now()).await?;
         Ok(Finish::Done { again: None })
     }
 

@@ -22,7 +22,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         "steps",
         &["webhook", "intake", "gather", "hear", "execute", "sweep"],
     ),
-    ("flow", &["reconcile"]),
+    ("flow", &["reconcile", "dispatch"]),
     ("engine", &["worker"]),
     ("faces", &["web"]),
     ("whole", &["app"]),
@@ -41,6 +41,11 @@ const NEIGHBOURS: &[(&str, &str, &str)] = &[
     ),
     ("execute", "gather", "what a pass starts from is handed on"),
     (
+        "reconcile",
+        "dispatch",
+        "one pass a key, whatever the key is about",
+    ),
+    (
         "hear",
         "gather",
         "what people ask is heard over the facts of the pass",
@@ -56,7 +61,7 @@ const DOMAIN: &[&[&str]] = &[
     ],
     &["gate", "verdict", "landing"],
     &["render"],
-    &["plan"],
+    &["dispatch", "plan"],
 ];
 
 const LONGEST_FILE: usize = 600;

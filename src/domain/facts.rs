@@ -288,6 +288,32 @@ pub struct Comment {
     pub url: Option<String>,
 }
 
+/// An issue, as it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Issue {
+    /// Its number.
+    pub number: PullNumber,
+    /// Its title (untrusted text).
+    pub title: String,
+    /// Its text (untrusted text).
+    pub body: String,
+    /// Whether it is open.
+    pub open: bool,
+    /// Its labels' names.
+    pub labels: Vec<String>,
+    /// It is a pull request: GitHub counts both with one set of numbers.
+    pub is_pull: bool,
+    /// A page about it.
+    pub url: Option<String>,
+}
+
+impl Issue {
+    /// Whether a label is on it. Labels compare without case.
+    pub fn has(&self, label: &str) -> bool {
+        self.labels.iter().any(|on| on.eq_ignore_ascii_case(label))
+    }
+}
+
 /// How a file changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -5,6 +5,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod command;
+pub mod dispatch;
 pub mod event;
 pub mod evidence;
 pub mod facts;

@@ -354,13 +354,17 @@ pub enum Key {
     Head(RepoId, HeadSha),
     /// A whole repository: its open pull requests are listed and woken.
     Repo(RepoId),
+    /// The dispatches of a repository, all of them: whoever counts slots gives them away.
+    Dispatch(RepoId),
 }
 
 impl Key {
     /// The repository the key belongs to.
     pub fn repo(&self) -> RepoId {
         match self {
-            Self::Pull(repo, _) | Self::Head(repo, _) | Self::Repo(repo) => *repo,
+            Self::Pull(repo, _) | Self::Head(repo, _) | Self::Repo(repo) | Self::Dispatch(repo) => {
+                *repo
+            }
         }
     }
 }
@@ -371,6 +375,7 @@ impl fmt::Display for Key {
             Self::Pull(repo, number) => write!(f, "pull:{repo}:{number}"),
             Self::Head(repo, head) => write!(f, "head:{repo}:{head}"),
             Self::Repo(repo) => write!(f, "repo:{repo}"),
+            Self::Dispatch(repo) => write!(f, "dispatch:{repo}"),
         }
     }
 }

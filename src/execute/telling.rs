@@ -8,8 +8,9 @@
 use serde_json::{Value, json};
 
 use super::{Execute, ExecuteError, Executed};
+use crate::domain::dispatch::{self, Act};
 use crate::domain::memory::PullRecord;
-use crate::domain::model::PullNumber;
+use crate::domain::model::{CommentId, PullNumber, Repository};
 use crate::domain::plan::{AskOrder, ReplyOrder};
 use crate::domain::policy::Request;
 use crate::domain::render::answer;
@@ -33,6 +34,11 @@ fn for_good(refused: &Refused) -> bool {
     }
 }
 
+/// The comment that a finished try wrote.
+fn written(done: &Value) -> Option<CommentId> {
+    CommentId::new(done.get("comment")?.as_u64()?)
+}
+
 impl Execute {
     /// GitHub's own auto-merge, which knows nothing of a hold. Doing it twice changes nothing.
     pub(super) async fn disarm(&self, kept: &Kept) -> Result<Executed, ExecuteError> {
@@ -54,22 +60,11 @@ impl Execute {
         record: &mut PullRecord,
         order: ReplyOrder,
     ) -> Result<Executed, ExecuteError> {
-        let reaction = self
-            .writes
-            .react(&kept.repo, order.comment, order.receipt.content());
-        match reaction.await {
-            Ok(()) => {}
-            Err(refused) if for_good(&refused) => {
-                tracing::info!(comment = %order.comment, %refused, "no reaction");
-            }
-            Err(refused) => return Err(refused.into()),
-        }
         let now = self.clock.now();
-        if let Some(body) = &order.body {
-            let key = format!("answer:{}:{}", kept.repo.id, order.comment);
-            let marker = answer::marker(order.comment);
-            self.say_once(lease, kept, kept.number, &key, &marker, body)
-                .await?;
+        if self
+            .reply_on(lease, &kept.repo, kept.number, &order)
+            .await?
+        {
             record.answered_at.push(now);
         }
         record
@@ -93,7 +88,7 @@ impl Execute {
     ) -> Result<Executed, ExecuteError> {
         let key = format!("hint:{}:{}", kept.repo.id, kept.number);
         let marker = answer::hint_marker(kept.number);
-        self.say_once(lease, kept, kept.number, &key, &marker, body)
+        self.say_once(lease, &kept.repo, kept.number, &key, &marker, body)
             .await?;
         record.hinted = true;
         let now = self.clock.now();
@@ -103,34 +98,110 @@ impl Execute {
         Ok(Executed::Settled)
     }
 
+    /// Reacts to a comment on an issue or pull request and answers it; tells whether there was an answer
+    /// to write.
+    ///
+    /// # Errors
+    /// The store's, and GitHub's refusals that may pass.
+    pub async fn reply_on(
+        &self,
+        lease: &Lease,
+        repo: &Repository,
+        number: PullNumber,
+        order: &ReplyOrder,
+    ) -> Result<bool, ExecuteError> {
+        let content = order.receipt.content();
+        match self.writes.react(repo, order.comment, content).await {
+            Ok(()) => {}
+            Err(refused) if for_good(&refused) => {
+                tracing::info!(comment = %order.comment, %refused, "no reaction");
+            }
+            Err(refused) => return Err(refused.into()),
+        }
+        let Some(body) = &order.body else {
+            return Ok(false);
+        };
+        let key = format!("answer:{}:{}", repo.id, order.comment);
+        let marker = answer::marker(order.comment);
+        self.say_once(lease, repo, number, &key, &marker, body)
+            .await?;
+        Ok(true)
+    }
+
     /// Writes one comment, once, whatever happens in between. `body` must hold the marker.
     pub(super) async fn say_once(
         &self,
         lease: &Lease,
-        kept: &Kept,
+        repo: &Repository,
         number: PullNumber,
         key: &str,
         marker: &str,
         body: &str,
-    ) -> Result<(), ExecuteError> {
+    ) -> Result<Option<CommentId>, ExecuteError> {
         let now = self.clock.now();
         let intent = json!({ "effect": "comment", "on": number });
         let found = match self.store.begin(lease, key, intent, None, now).await? {
-            Begun::Done(_) => return Ok(()),
+            Begun::Done(done) => return Ok(written(&done)),
             Begun::First | Begun::Failed(_) => None,
             Begun::Unfinished(..) => {
-                let found = self
-                    .reads
-                    .own_comment(&kept.repo, number, self.own_app, marker);
+                let found = self.reads.own_comment(repo, number, self.own_app, marker);
                 found.await?
             }
         };
         let written = match found {
             Some(comment) => Ok(comment),
-            None => self.writes.comment(&kept.repo, number, body).await,
+            None => self.writes.comment(repo, number, body).await,
         };
-        let written = written.map(|comment| json!({ "comment": comment }));
-        self.ended(key, written).await.map(drop)
+        let done = written.clone().map(|comment| json!({ "comment": comment }));
+        self.ended(key, done).await?;
+        Ok(written.ok())
+    }
+
+    /// Makes an issue agree with what was decided about its dispatch. Labels are as they are afterwards,
+    /// however often that is done. Tells the comment that was written.
+    ///
+    /// # Errors
+    /// The store's, and GitHub's refusals that may pass.
+    pub async fn act(
+        &self,
+        lease: &Lease,
+        repo: &Repository,
+        act: &Act,
+    ) -> Result<Option<CommentId>, ExecuteError> {
+        let (done, said) = match act {
+            Act::Unlabel(issue, label) => {
+                (self.writes.remove_label(repo, *issue, label).await, None)
+            }
+            Act::Label(issue, label) => (self.writes.add_label(repo, *issue, label).await, None),
+            Act::Say {
+                comment: Some(comment),
+                text,
+                ..
+            } => (
+                self.writes.edit_comment(repo, *comment, text).await,
+                Some(*comment),
+            ),
+            Act::Say {
+                issue,
+                comment: None,
+                order,
+                text,
+            } => {
+                let key = format!("dispatch:{}:{order}", repo.id);
+                let marker = dispatch::marker(*order);
+                return self
+                    .say_once(lease, repo, *issue, &key, &marker, text)
+                    .await;
+            }
+        };
+        match done {
+            Ok(()) => Ok(said),
+            Err(refused) if for_good(&refused) => {
+                tracing::warn!(repo = %repo.name, ?act, %refused, "an issue was left as it is");
+                Ok(said)
+            }
+            Err(refused) => Err(refused.into()),
+        }
     }
 
     /// Records what came of a try. A refusal for good counts as an end.
@@ -171,7 +242,7 @@ impl Execute {
                 let marker = format!("<!-- countersign:verify:{} -->", order.wish.comment);
                 let head = &order.wish.head;
                 let body = format!("{marker}\n\n{text}\n\nHead: `{head}`\n");
-                self.say_once(lease, kept, number, &key, &marker, &body)
+                self.say_once(lease, repo, number, &key, &marker, &body)
                     .await?;
             }
             Request::Label(label) => {

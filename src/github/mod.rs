@@ -49,8 +49,8 @@ pub use client::{Client, ClientOptions, Timeouts};
 use async_trait::async_trait;
 
 use crate::domain::facts::{
-    CheckRun, Comment, CommitStatus, Comparison, Listing, PlatformRule, PullCommit, PullRequest,
-    Review, WorkflowRun,
+    CheckRun, Comment, CommitStatus, Comparison, Issue, Listing, PlatformRule, PullCommit,
+    PullRequest, Review, WorkflowRun,
 };
 use crate::domain::model::{
     Actor, AppId, AppRef, BaseRef, CheckRunId, CommentId, HeadSha, InstallationId, Oid,
@@ -198,6 +198,11 @@ pub trait Reads: Send + Sync {
         own_app: AppId,
         marker: &str,
     ) -> Answer<Option<CommentId>>;
+    /// `GET /repos/{}/issues/{number}`; `None` when it is gone: deleted (410), moved to another repository
+    /// (a redirect to there), or never there.
+    async fn issue(&self, repo: &Repository, number: PullNumber) -> Answer<Option<Issue>>;
+    /// `GET /repos/{}/issues?state=open`: pull requests are listed as well, and marked as such.
+    async fn open_issues(&self, repo: &Repository) -> Answer<Listing<Issue>>;
     /// `GET /repos/{}/collaborators/{login}/permission`: may write; errors are "cannot tell".
     async fn may_write(&self, repo: &Repository, actor: &Actor) -> Answer<bool>;
 }

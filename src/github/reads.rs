@@ -10,11 +10,11 @@ use super::client::{self, Client};
 use super::listing::{self, MOST_PAGES, PER_PAGE, Place, Shape};
 use super::quota::Principal;
 use super::wire::diff::{self, WireComparison};
-use super::wire::{self, checks, places, pulls, rules, unreadable};
+use super::wire::{self, checks, issues, places, pulls, rules, unreadable};
 use super::{Answer, Branch, FileAt, Reads, Refused};
 use crate::domain::facts::{
-    CheckRun, Comment, CommitStatus, Comparison, FileChange, Listing, PlatformRule, PullCommit,
-    PullRequest, PullState, Review, WorkflowRun,
+    CheckRun, Comment, CommitStatus, Comparison, FileChange, Issue, Listing, PlatformRule,
+    PullCommit, PullRequest, PullState, Review, WorkflowRun,
 };
 use crate::domain::model::{
     Actor, AppId, AppRef, BaseRef, CommentId, HeadSha, InstallationId, Oid, PullNumber, RepoName,
@@ -212,6 +212,30 @@ impl Reads for Client {
             .list(Place::Of(repo), &tail, Shape::Bare, pulls::comment)
             .await?;
         Ok(listing::kept(listing))
+    }
+
+    async fn issue(&self, repo: &Repository, number: PullNumber) -> Answer<Option<Issue>> {
+        match self.read_of(repo, &format!("/issues/{number}")).await {
+            Ok(page) => issues::issue(page.value).map(Some),
+            // A 404 may also be a permission that was taken away: only beside issues that can be read
+            // is one known to be gone.
+            Err(Refused::NotFound(why)) => {
+                let beside = self.read_of(repo, "/issues?state=all&per_page=1").await;
+                match beside {
+                    Ok(_) => Ok(None),
+                    Err(_) => Err(Refused::NotFound(why)),
+                }
+            }
+            Err(refused) => Err(refused),
+        }
+    }
+
+    async fn open_issues(&self, repo: &Repository) -> Answer<Listing<Issue>> {
+        let tail = "/issues?state=open&sort=created&direction=asc";
+        let raw = self
+            .raw_list(Place::Of(repo), tail, Shape::Bare, MOST_PAGES)
+            .await?;
+        Ok(listing::converted(raw, issues::issue))
     }
 
     async fn own_comment(

@@ -14,10 +14,11 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde::Serialize;
 
+use crate::domain::dispatch;
 use crate::domain::facts::{Freeze, PullRequest};
 use crate::domain::ledger::{Draft, Entry};
 use crate::domain::memory::{
-    Change, Confirm, HeadMemory, PullMemory, PullRecord, RepoMemory, Wake,
+    Change, Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory, Wake,
 };
 use crate::domain::model::{
     BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
@@ -52,8 +53,8 @@ pub enum StoreError {
     /// The lease was overtaken: another pass works on the key. Nothing was written.
     #[error("the lease on {0} was overtaken")]
     Overtaken(Key),
-    /// A record was saved under a lease that is not on a pull request. Nothing was written.
-    #[error("only pull requests have records, and {0} is none")]
+    /// A record was saved under a lease that is on something else. Nothing was written.
+    #[error("no such record belongs to {0}")]
     NoRecord(Key),
 }
 
@@ -297,6 +298,27 @@ pub trait Store: Send + Sync {
         &self,
         lease: &Lease,
         record: &PullRecord,
+        entries: Vec<Draft>,
+        now: Timestamp,
+    ) -> Stored<()>;
+
+    /// What deliveries told of a repository's issues since they were last looked at.
+    async fn issues(&self, repo: RepoId) -> Stored<Versioned<IssuesMemory>>;
+    /// As [`Store::remember_repo`].
+    async fn remember_issues(&self, repo: RepoId, memory: &Versioned<IssuesMemory>)
+    -> Stored<bool>;
+    /// What passes keep about the dispatches of a repository.
+    async fn dispatch(&self, repo: RepoId) -> Stored<dispatch::Record>;
+    /// Writes what a pass over a repository's dispatches decided, and its ledger entries. A slot that
+    /// is given away is given away by this and by nothing else.
+    ///
+    /// # Errors
+    /// [`StoreError::Overtaken`] when another pass has taken the key, or could, the lease having run
+    /// out, [`StoreError::NoRecord`] when the lease is not on dispatches; nothing is written.
+    async fn save_dispatch(
+        &self,
+        lease: &Lease,
+        record: &dispatch::Record,
         entries: Vec<Draft>,
         now: Timestamp,
     ) -> Stored<()>;

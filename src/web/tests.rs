@@ -291,6 +291,7 @@ fn full() -> Shelf {
             why: "a `check_run` delivery without a usable `head_sha`: it is null".into(),
         }],
         repositories: 1,
+        dispatch: Default::default(),
         broken: false,
     }
 }

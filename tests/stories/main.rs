@@ -12,6 +12,7 @@ mod stage;
 mod checks;
 mod commands;
 mod deliveries;
+mod dispatch;
 mod gate;
 mod heads;
 mod identity;

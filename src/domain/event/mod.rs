@@ -16,11 +16,12 @@
 //! [`Event::Other`].
 //!
 //! One file a noun: `pull` (pull requests, reviews, conversations, comments), `check` (check runs
-//! and suites, statuses, workflow runs, the merge queue), `push`, `installation`. `wire` holds what
+//! and suites, statuses, workflow runs, the merge queue), `issue`, `push`, `installation`. `wire` holds what
 //! they share.
 
 mod check;
 mod installation;
+mod issue;
 mod pull;
 mod push;
 mod wire;
@@ -29,7 +30,9 @@ mod wire;
 mod tests;
 
 use super::facts::{CheckRun, Comment, CommitStatus, PullRequest, Review, WorkflowRun};
-use super::model::{Actor, BaseRef, HeadSha, InstallationId, Oid, PullNumber, RepoId, Repository};
+use super::model::{
+    Actor, BaseRef, HeadSha, InstallationId, Oid, PullNumber, RepoId, Repository, Timestamp,
+};
 
 /// What a delivery means.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,17 +105,34 @@ pub enum Event {
         /// The status.
         status: CommitStatus,
     },
-    /// A comment was written, edited or deleted on a pull request.
+    /// A comment was written, edited or deleted.
     Comment {
         /// Where.
         repo: Repository,
         /// GitHub's word (`created`, `edited`, `deleted`).
         action: String,
-        /// On which pull request.
+        /// On which pull request or issue.
         number: PullNumber,
+        /// Whether it is a pull request.
+        on_pull: bool,
         /// The comment as it is (or was). `edited` is set where an edit may have touched an evidence
         /// block; other edits void nothing.
         comment: Comment,
+    },
+    /// Something happened to an issue that is no pull request.
+    Issue {
+        /// Where.
+        repo: Repository,
+        /// GitHub's word (`labeled`, `closed`, `edited`, `transferred`, ...).
+        action: String,
+        /// Which issue.
+        number: PullNumber,
+        /// The label that was put on it, for `labeled`.
+        label: Option<String>,
+        /// When, by GitHub's clock, to the second.
+        at: Option<Timestamp>,
+        /// Who did it.
+        sender: Option<Actor>,
     },
     /// A branch moved.
     Push {
@@ -258,6 +278,18 @@ const PULL_ACTIONS: &[&str] = &[
     "unlocked",
 ];
 
+/// The actions of `issues` that can change what becomes of a dispatch.
+const ISSUE_ACTIONS: &[&str] = &[
+    "closed",
+    "deleted",
+    "edited",
+    "labeled",
+    "opened",
+    "reopened",
+    "transferred",
+    "unlabeled",
+];
+
 /// GitHub's present actions of `repository`.
 const REPOSITORY_ACTIONS: &[&str] = &[
     "archived",
@@ -275,7 +307,8 @@ impl Kind {
     fn of(event: &str) -> Option<Self> {
         Some(match event {
             "ping" => Self::Ping,
-            "issues" | "label" | "deployment_status" => Self::Unused,
+            "label" | "deployment_status" => Self::Unused,
+            "issues" => Self::Deed(issue::issue, ISSUE_ACTIONS),
             "installation" => Self::Installation,
             "installation_repositories" => Self::Repositories,
             "pull_request" => Self::State(pull::pull, PULL_ACTIONS),

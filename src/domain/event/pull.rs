@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::wire::{App, Fault, Field, Scene, User, When, actor, app, need, parse};
+use super::wire::{App, Fault, Field, Label, Scene, User, When, actor, app, need, parse};
 use super::{Event, holds_evidence};
 use crate::domain::facts::{Comment, PullRequest, PullState, Review, ReviewState};
 use crate::domain::model::{BaseRef, CommentId, HeadSha, Oid, PullNumber, RepoId, ReviewId};
@@ -58,12 +58,6 @@ struct SideRepo {
 struct Target {
     #[serde(rename = "ref")]
     name: Field<BaseRef>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Label {
-    name: Field<String>,
 }
 
 /// What an `edited` delivery says was there before.
@@ -288,11 +282,6 @@ struct CommentPart {
 pub(super) fn comment(scene: Scene, body: &[u8]) -> Result<Event, Fault> {
     let body: CommentBody = parse(body)?;
     let issue = need(body.issue, "issue")?;
-    if issue.pull_request.is_none() {
-        return Ok(Event::Other {
-            why: "a comment on an issue that is not a pull request".to_owned(),
-        });
-    }
     let comment = need(body.comment, "comment")?;
     let text = comment.body.opt().unwrap_or_default();
     let created_at = comment.created_at.need("comment.created_at")?.0;
@@ -306,6 +295,7 @@ pub(super) fn comment(scene: Scene, body: &[u8]) -> Result<Event, Fault> {
         repo: scene.repo,
         action: scene.action,
         number: issue.number.need("issue.number")?,
+        on_pull: issue.pull_request.is_some(),
         comment: Comment {
             id: comment.id.need("comment.id")?,
             author: actor(comment.user),

@@ -179,8 +179,8 @@ fn read_review(more: Value) -> Review {
 fn an_event_nobody_has_heard_of_is_explained_and_not_refused() {
     insta::assert_snapshot!(why("sponsorship", &json!({ "action": "created" })),
         @"`sponsorship` is not an event this version knows");
-    insta::assert_snapshot!(why("issues", &delivery(json!({ "action": "opened" }))),
-        @"a `issues` delivery carries nothing this version uses");
+    insta::assert_snapshot!(why("label", &delivery(json!({ "action": "created" }))),
+        @"a `label` delivery carries nothing this version uses");
 }
 
 #[test]

@@ -15,6 +15,13 @@ pub(super) struct Fault {
     pub(super) why: String,
 }
 
+/// A label, by its name.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Label {
+    pub(super) name: Field<String>,
+}
+
 /// One field of a delivery. Reading it never fails: whoever needs it asks with [`Field::need`] and
 /// learns then what is wrong with it.
 #[derive(Debug, Default)]

@@ -50,7 +50,7 @@ fn closes_issue(text: &str) -> bool {
 }
 
 /// Whether a heading of this name has text below it, before the next heading.
-fn has_section(body: &str, section: &str) -> bool {
+pub fn has_section(body: &str, section: &str) -> bool {
     let heading = |line: &str| line.trim_start().starts_with('#');
     let name = |line: &str| line.trim().trim_matches('#').trim().to_lowercase();
     let mut lines = body

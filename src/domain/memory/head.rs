@@ -27,7 +27,9 @@ impl HeadMemory {
             | Change::Tip { .. }
             | Change::Hold(..)
             | Change::Unhold(..)
-            | Change::Asked(..) => {}
+            | Change::Asked(..)
+            | Change::IssueTouched(..)
+            | Change::AskedOnIssue(..) => {}
         }
     }
 

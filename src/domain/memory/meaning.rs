@@ -5,7 +5,7 @@
 //! run's buttons are the exception, since a person pressed them; GitHub shows them only to people who
 //! may write to the repository, and delivers the press only to the App that made the run.
 
-use super::{Change, Confirm, Meaning, Wake};
+use super::{Change, Confirm, Labelled, Meaning, Touch, Wake};
 use crate::domain::event::{Event, holds_evidence};
 use crate::domain::facts::{CheckRun, Comment, Hold, PullRequest, RunStatus};
 use crate::domain::model::{Actor, AppId, InstallationId, Key, PullNumber, Repository, Timestamp};
@@ -46,8 +46,13 @@ pub fn meaning(event: &Event, own_app: AppId, now: Timestamp) -> Meaning {
             repo,
             action,
             number,
+            on_pull,
             comment,
-        } => commented(repo, action, *number, comment, own_app),
+        } => match on_pull {
+            true => commented(repo, action, *number, comment, own_app),
+            false => commented_on_issue(repo, action, *number, comment),
+        },
+        Event::Issue { .. } => issue(event, now),
         Event::CheckRun {
             repo,
             action,
@@ -87,6 +92,7 @@ fn scene(event: &Event) -> Option<&Repository> {
         | Event::CheckSuite { repo, .. }
         | Event::Status { repo, .. }
         | Event::Comment { repo, .. }
+        | Event::Issue { repo, .. }
         | Event::Push { repo, .. }
         | Event::Workflow { repo, .. }
         | Event::MergeGroup { repo, .. } => Some(repo),
@@ -127,9 +133,22 @@ fn pull_changed(
     } else {
         Confirm::IfNeeded
     };
+    let mut wakes = vec![(Wake::Key(Key::Pull(repo.id, pull.number)), confirm)];
+    // What may take or free a slot.
+    let slots = [
+        "opened",
+        "closed",
+        "reopened",
+        "labeled",
+        "unlabeled",
+        "edited",
+    ];
+    if slots.contains(&action) {
+        wakes.push(dispatches(repo));
+    }
     Meaning {
         changes: vec![Change::Pull(repo.id, Box::new(pull.clone()))],
-        wakes: vec![(Wake::Key(Key::Pull(repo.id, pull.number)), confirm)],
+        wakes,
         note: format!("{}#{} {action} by {}", repo.name, pull.number, who(sender)),
     }
 }
@@ -175,6 +194,56 @@ fn commented(
         changes,
         wakes,
         note,
+    }
+}
+
+fn dispatches(repo: &Repository) -> (Wake, Confirm) {
+    (Wake::Key(Key::Dispatch(repo.id)), Confirm::IfNeeded)
+}
+
+/// A comment on an issue: only its commands count.
+fn commented_on_issue(
+    repo: &Repository,
+    action: &str,
+    number: PullNumber,
+    comment: &Comment,
+) -> Meaning {
+    let note = format!("a comment on the issue {}#{number}: {action}", repo.name);
+    match Ask::of(comment).filter(|_| action == "created") {
+        Some(ask) => Meaning {
+            changes: vec![Change::AskedOnIssue(repo.id, number, ask)],
+            wakes: vec![dispatches(repo)],
+            note: format!("{note}, with commands"),
+        },
+        None => self::note(&format!("{note}; no command in it")),
+    }
+}
+
+fn issue(event: &Event, now: Timestamp) -> Meaning {
+    let Event::Issue {
+        repo,
+        action,
+        number,
+        label,
+        at,
+        sender,
+    } = event
+    else {
+        return Meaning::default();
+    };
+    let labelled = label.clone().map(|label| Labelled {
+        label,
+        by: sender.as_ref().map(|sender| sender.login.clone()),
+        at: at.unwrap_or(now),
+    });
+    Meaning {
+        changes: vec![Change::IssueTouched(repo.id, *number, Touch { labelled })],
+        wakes: vec![dispatches(repo)],
+        note: format!(
+            "the issue {}#{number} was {action} by {}",
+            repo.name,
+            who(sender.as_ref())
+        ),
     }
 }
 
@@ -316,6 +385,10 @@ fn pushed(event: &Event) -> Meaning {
     else {
         return Meaning::default();
     };
+    let mut wakes = vec![(Wake::Base(repo.id, branch.clone()), Confirm::IfNeeded)];
+    if repo.default_branch.as_ref() == Some(branch) && !policy_untouched {
+        wakes.push(dispatches(repo));
+    }
     Meaning {
         changes: vec![Change::Tip {
             repo: repo.id,
@@ -324,7 +397,7 @@ fn pushed(event: &Event) -> Meaning {
             after: after.clone(),
             policy_untouched: *policy_untouched,
         }],
-        wakes: vec![(Wake::Base(repo.id, branch.clone()), Confirm::IfNeeded)],
+        wakes,
         note: match after {
             Some(tip) => format!("{branch} of {} moved to {}", repo.name, tip.short()),
             None => format!("{branch} of {} was deleted", repo.name),

@@ -27,6 +27,7 @@
 //! One file a document: `pull`, `head`, `repo`; `meaning` tells what an event asks for.
 
 mod head;
+mod issues;
 mod meaning;
 mod pull;
 mod repo;
@@ -34,6 +35,7 @@ mod repo;
 #[cfg(test)]
 mod tests;
 
+pub use issues::{IssuesMemory, Labelled, Touch};
 pub use meaning::meaning;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -230,6 +232,10 @@ pub enum Change {
     Unhold(RepoId, PullNumber, Timestamp),
     /// A comment with commands was written.
     Asked(RepoId, PullNumber, Ask),
+    /// Something happened to an issue.
+    IssueTouched(RepoId, PullNumber, Touch),
+    /// A comment with commands was written on an issue that is no pull request.
+    AskedOnIssue(RepoId, PullNumber, Ask),
 }
 
 /// Whom to wake.

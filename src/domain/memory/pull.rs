@@ -30,6 +30,8 @@ impl PullMemory {
             | Change::SuiteRerun(..)
             | Change::Status(..)
             | Change::Workflow(..)
+            | Change::IssueTouched(..)
+            | Change::AskedOnIssue(..)
             | Change::Tip { .. } => {}
         }
     }

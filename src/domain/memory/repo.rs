@@ -57,7 +57,9 @@ impl RepoMemory {
             | Change::Workflow(..)
             | Change::Hold(..)
             | Change::Unhold(..)
-            | Change::Asked(..) => {}
+            | Change::Asked(..)
+            | Change::IssueTouched(..)
+            | Change::AskedOnIssue(..) => {}
         }
     }
 

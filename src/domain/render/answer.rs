@@ -24,6 +24,20 @@ pub fn marker(comment: CommentId) -> String {
 
 /// The answer's text, or `None` where the reaction says it all.
 pub fn body(reply: &Reply, verdict: &Verdict) -> Option<String> {
+    let mut lines = told(reply)?;
+    if reply.status {
+        status(verdict, &mut lines);
+    }
+    Some(closed(reply, lines))
+}
+
+/// The same on an issue, which has no verdict.
+pub fn body_on_issue(reply: &Reply) -> Option<String> {
+    Some(closed(reply, told(reply)?))
+}
+
+/// What became of each command, where there is anything to say.
+fn told(reply: &Reply) -> Option<Vec<String>> {
     if !reply.speaks() {
         return None;
     }
@@ -40,13 +54,14 @@ pub fn body(reply: &Reply, verdict: &Verdict) -> Option<String> {
             inline(&line.text, Place::Sentence, SENTENCE_CHARS)
         ));
     }
-    if reply.status {
-        status(verdict, &mut lines);
-    }
+    Some(lines)
+}
+
+fn closed(reply: &Reply, mut lines: Vec<String>) -> String {
     if reply.help {
         help(&mut lines);
     }
-    Some(lines.join("\n") + "\n")
+    lines.join("\n") + "\n"
 }
 
 /// By what a hint is found again.

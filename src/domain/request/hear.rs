@@ -119,7 +119,8 @@ fn line(word: Word, became: Became, text: String) -> Line {
     }
 }
 
-fn misunderstood(misuse: &Misuse) -> Line {
+/// What is said to a command that is not well formed.
+pub fn misunderstood(misuse: &Misuse) -> Line {
     let again = "Write a new comment with it: edited comments are not read.";
     match misuse {
         Misuse::Unknown { typed, meant } => {

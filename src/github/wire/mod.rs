@@ -9,6 +9,7 @@
 
 pub(super) mod checks;
 pub(super) mod diff;
+pub(super) mod issues;
 pub(super) mod places;
 pub(super) mod pulls;
 pub(super) mod rules;

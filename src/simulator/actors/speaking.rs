@@ -132,6 +132,15 @@ impl Actor {
         world.edit_issue(repo.id, number, self.principal(), edit)
     }
 
+    /// Deletes an issue.
+    ///
+    /// # Errors
+    /// 404.
+    pub fn delete_issue(&self, repo: &RepoHandle, number: Number) -> Done<()> {
+        let mut world = self.github.lock();
+        world.delete_issue(repo.id, number, self.principal())
+    }
+
     /// Puts a label on an issue or pull request.
     ///
     /// # Errors

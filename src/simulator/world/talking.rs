@@ -220,6 +220,20 @@ impl World {
         Ok(())
     }
 
+    /// Deletes an issue. Its delivery shows it as it was.
+    ///
+    /// # Errors
+    /// 404.
+    pub fn delete_issue(&mut self, repo: RepoId, number: Number, by: Principal) -> Done<()> {
+        let by = self.actor(by);
+        if !self.repo(repo)?.issues.contains_key(&number) {
+            return Err(Refusal::not_found());
+        }
+        self.tell_issue(repo, number, "deleted", by, json!({}));
+        self.repo_mut(repo)?.issues.remove(&number);
+        Ok(())
+    }
+
     fn reopen_issue(&mut self, repo: RepoId, number: Number, by: AccountId) -> Done<()> {
         let issue = self.issue_mut(repo, number)?;
         if issue.open {

@@ -11,8 +11,10 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::inbox::{self, Fate};
 use super::memory::{self, Loaded};
-use super::{pulls, work};
-use crate::domain::memory::{Change, Confirm, HeadMemory, PullMemory, RepoMemory, Wake};
+use super::{dispatches, pulls, work};
+use crate::domain::memory::{
+    Change, Confirm, HeadMemory, IssuesMemory, PullMemory, RepoMemory, Wake,
+};
 use crate::domain::model::{HeadSha, Key, PullNumber, RepoId, Timestamp};
 use crate::store::{Absorbed, Stored};
 
@@ -53,6 +55,7 @@ struct Touched {
     repos: BTreeMap<RepoId, Loaded<RepoMemory>>,
     pulls: BTreeMap<(RepoId, PullNumber), Loaded<PullMemory>>,
     heads: BTreeMap<(RepoId, HeadSha), Loaded<HeadMemory>>,
+    issues: BTreeMap<RepoId, Loaded<IssuesMemory>>,
 }
 
 impl Touched {
@@ -83,6 +86,9 @@ impl Touched {
             Change::SuiteRerun(repo, head, _) | Change::Status(repo, head, _) => {
                 self.head(tx, *repo, head).await?.apply(change);
             }
+            Change::IssueTouched(repo, ..) | Change::AskedOnIssue(repo, ..) => {
+                self.issues(tx, *repo).await?.apply(change);
+            }
             Change::Workflow(repo, run) => self.head(tx, *repo, &run.head).await?.apply(change),
         }
         Ok(())
@@ -105,6 +111,18 @@ impl Touched {
         let loaded = match self.pulls.entry((repo, number)) {
             Entry::Occupied(here) => here.into_mut(),
             Entry::Vacant(place) => place.insert(pulls::load(tx, repo, number).await?),
+        };
+        Ok(&mut loaded.value)
+    }
+
+    async fn issues(
+        &mut self,
+        tx: &mut SqliteConnection,
+        repo: RepoId,
+    ) -> Stored<&mut IssuesMemory> {
+        let loaded = match self.issues.entry(repo) {
+            Entry::Occupied(here) => here.into_mut(),
+            Entry::Vacant(place) => place.insert(dispatches::load_issues(tx, repo).await?),
         };
         Ok(&mut loaded.value)
     }
@@ -132,6 +150,11 @@ impl Touched {
         for ((repo, number), loaded) in &self.pulls {
             if loaded.changed()? {
                 pulls::save(tx, *repo, *number, &loaded.value, loaded.version).await?;
+            }
+        }
+        for (repo, loaded) in &self.issues {
+            if loaded.changed()? {
+                dispatches::save_issues(tx, *repo, &loaded.value, loaded.version).await?;
             }
         }
         for ((repo, head), loaded) in &self.heads {

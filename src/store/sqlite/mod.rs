@@ -19,6 +19,7 @@
 //! A database in memory lives as long as its one connection, which then both reads and writes.
 
 mod absorb;
+mod dispatches;
 mod effects;
 mod inbox;
 mod ledger;
@@ -42,9 +43,12 @@ use super::{
     Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery, PullRow,
     Store, StoreError, Stored, Versioned, Waiting,
 };
+use crate::domain::dispatch;
 use crate::domain::facts::Freeze;
 use crate::domain::ledger::{Draft, Entry};
-use crate::domain::memory::{Confirm, HeadMemory, PullMemory, PullRecord, RepoMemory, Wake};
+use crate::domain::memory::{
+    Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory, Wake,
+};
 use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
 
 /// How many connections read.
@@ -158,7 +162,14 @@ fn migrator() -> Migrator {
         include_str!("../migrations/sqlite/0001_initial.sql").into_sql_str(),
         false,
     );
-    Migrator::with_migrations(vec![initial])
+    let dispatch = Migration::new(
+        2,
+        "dispatch".into(),
+        MigrationType::Simple,
+        include_str!("../migrations/sqlite/0002_dispatch.sql").into_sql_str(),
+        false,
+    );
+    Migrator::with_migrations(vec![initial, dispatch])
 }
 
 #[async_trait]
@@ -291,6 +302,41 @@ impl Store for Sqlite {
         let mut tx = self.write().await?;
         work::check_current(&mut tx, lease).await?;
         pulls::save_record(&mut tx, lease.key(), record).await?;
+        ledger::append(&mut tx, entries).await?;
+        Ok(tx.commit().await?)
+    }
+
+    async fn issues(&self, repo: RepoId) -> Stored<Versioned<IssuesMemory>> {
+        let loaded = dispatches::load_issues(&mut *self.read().await?, repo).await?;
+        Ok(loaded.into())
+    }
+
+    async fn remember_issues(
+        &self,
+        repo: RepoId,
+        memory: &Versioned<IssuesMemory>,
+    ) -> Stored<bool> {
+        let mut tx = self.write_lightly().await?;
+        let (value, version) = (&memory.value, memory.version);
+        let written = dispatches::save_issues(&mut tx, repo, value, version).await?;
+        tx.commit().await?;
+        Ok(written)
+    }
+
+    async fn dispatch(&self, repo: RepoId) -> Stored<dispatch::Record> {
+        dispatches::record(&mut *self.read().await?, repo).await
+    }
+
+    async fn save_dispatch(
+        &self,
+        lease: &Lease,
+        record: &dispatch::Record,
+        entries: Vec<Draft>,
+        now: Timestamp,
+    ) -> Stored<()> {
+        let mut tx = self.write().await?;
+        work::check_running(&mut tx, lease, now).await?;
+        dispatches::save_record(&mut tx, lease.key(), record).await?;
         ledger::append(&mut tx, entries).await?;
         Ok(tx.commit().await?)
     }

@@ -101,6 +101,7 @@ fn parse_key(text: &str) -> Option<Key> {
         "pull" => Key::Pull(repo, PullNumber::new(parts.next()?.parse().ok()?)?),
         "head" => Key::Head(repo, HeadSha::parse(parts.next()?).ok()?),
         "repo" => Key::Repo(repo),
+        "dispatch" => Key::Dispatch(repo),
         _ => return None,
     };
     parts.next().is_none().then_some(key)
@@ -117,6 +118,7 @@ mod tests {
             Key::Pull(repo, PullNumber::new(12).unwrap()),
             Key::Head(repo, HeadSha::parse(&"a".repeat(40)).unwrap()),
             Key::Repo(repo),
+            Key::Dispatch(repo),
         ] {
             assert_eq!(key(&made.to_string()).unwrap(), made);
         }

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use crate::domain::facts::{Freeze, PullRequest};
 use crate::domain::ledger::{Draft, Entry};
-use crate::domain::memory::{Confirm, HeadMemory, PullMemory, PullRecord, RepoMemory};
+use crate::domain::memory::{
+    Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory,
+};
 use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
 use crate::store::{
     Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery, PullRow,
@@ -20,6 +22,7 @@ pub struct Shelf {
     pub inbox: InboxCounts,
     pub letters: Vec<DeadLetter>,
     pub repositories: usize,
+    pub dispatch: crate::domain::dispatch::Record,
     pub broken: bool,
 }
 
@@ -107,7 +110,27 @@ impl Store for Shelf {
         self.answers()
     }
 
+    async fn dispatch(&self, _repo: RepoId) -> Stored<crate::domain::dispatch::Record> {
+        self.answers()?;
+        Ok(self.dispatch.clone())
+    }
+
     // What pages have no business with.
+    async fn issues(&self, _repo: RepoId) -> Stored<Versioned<IssuesMemory>> {
+        unreachable!()
+    }
+    async fn remember_issues(&self, _: RepoId, _: &Versioned<IssuesMemory>) -> Stored<bool> {
+        unreachable!()
+    }
+    async fn save_dispatch(
+        &self,
+        _lease: &Lease,
+        _record: &crate::domain::dispatch::Record,
+        _entries: Vec<Draft>,
+        _now: Timestamp,
+    ) -> Stored<()> {
+        unreachable!()
+    }
     async fn accept(&self, _: Vec<NewDelivery>) -> Stored<Vec<Accepted>> {
         unreachable!()
     }

@@ -63,7 +63,31 @@ fn an_edit_counts_where_evidence_may_have_been_touched() {
 }
 
 #[test]
-fn a_comment_on_an_issue_is_not_a_comment_on_a_pull_request() {
-    insta::assert_snapshot!(why("issue_comment", &comment(json!({ "issue": { "pull_request": null } }))),
-        @"a comment on an issue that is not a pull request");
+fn a_comment_says_whether_it_is_on_a_pull_request_or_on_an_issue() {
+    let on_pull = |more: Value| match read("issue_comment", &comment(more)) {
+        Event::Comment { on_pull, .. } => on_pull,
+        event => panic!("{event:?}"),
+    };
+    assert!(on_pull(json!({})));
+    assert!(!on_pull(json!({ "issue": { "pull_request": null } })));
+}
+
+#[test]
+fn of_an_issue_its_number_is_read_and_the_label_that_was_put_on_it() {
+    let event = |action: &str| {
+        let body = json!({
+            "action": action,
+            "issue": { "number": 9, "updated_at": "2026-03-04T12:00:00Z" },
+            "label": { "name": "dispatch" },
+            "sender": { "id": 5, "login": "ann", "type": "User" },
+        });
+        match read("issues", &delivery(body)) {
+            Event::Issue { number, label, .. } => (number.get(), label),
+            event => panic!("{event:?}"),
+        }
+    };
+    assert_eq!(event("labeled"), (9, Some("dispatch".into())));
+    assert_eq!(event("unlabeled"), (9, None));
+    insta::assert_snapshot!(why("issues", &delivery(json!({ "action": "pinned" }))),
+        @"a `issues` delivery with the action `pinned`, which is not known here");
 }
