@@ -14,6 +14,7 @@ pub mod domain;
 pub mod execute;
 pub mod gather;
 pub mod github;
+pub mod inspect;
 pub mod intake;
 pub mod reconcile;
 pub mod settings;

@@ -20,7 +20,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("world", &["github", "store"]),
     (
         "steps",
-        &["webhook", "intake", "gather", "execute", "sweep"],
+        &["webhook", "intake", "gather", "execute", "sweep", "inspect"],
     ),
     ("flow", &["reconcile"]),
     ("engine", &["worker"]),
@@ -47,7 +47,7 @@ const NEIGHBOURS: &[(&str, &str, &str)] = &[
 const DOMAIN: &[&[&str]] = &[
     &["model"],
     &["facts", "policy", "evidence", "ledger", "event", "memory"],
-    &["gate", "verdict", "landing"],
+    &["gate", "verdict", "landing", "doctor"],
     &["render"],
     &["plan"],
 ];

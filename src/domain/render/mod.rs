@@ -10,6 +10,7 @@
 //! terminal.
 
 pub mod check;
+pub mod diagnosis;
 pub mod json;
 mod markdown;
 pub mod terminal;
