@@ -94,6 +94,8 @@ fn json(found: &Diagnosis) -> Result<String, Complaint> {
 
 /// The settings as far as they are looked at, and the database they name.
 fn told(args: ServeArgs) -> (Told, Option<String>) {
+    let database = args.database_url.clone();
+    let public = args.public_url.clone();
     match Settings::from_args(args) {
         Ok(settings) => (
             Told {
@@ -105,19 +107,27 @@ fn told(args: ServeArgs) -> (Told, Option<String>) {
             Some(settings.database_url),
         ),
         Err(complaints) => {
-            let wrong = complaints.into_iter().map(|complaint| WrongSetting {
-                setting: complaint.setting.to_owned(),
-                problem: complaint.problem,
-                remedy: complaint.remedy,
+            // One wrong setting hides no other: what has no complaint is as it was given.
+            let sound = |setting| complaints.iter().all(|one| one.setting != setting);
+            let url = sound("COUNTERSIGN_DATABASE_URL").then(|| match &database {
+                Some(url) if !url.expose_secret().trim().is_empty() => {
+                    url.expose_secret().trim().to_owned()
+                }
+                _ => database::DEFAULT_URL.to_owned(),
             });
-            let wrong = wrong.collect();
-            (
-                Told {
-                    wrong,
-                    ..Told::default()
-                },
-                None,
-            )
+            let public = public.filter(|_| sound("COUNTERSIGN_PUBLIC_URL"));
+            let public = public.map(|url| url.trim().trim_end_matches('/').to_owned());
+            let wrong = complaints.iter().map(|complaint| WrongSetting {
+                setting: complaint.setting.to_owned(),
+                problem: complaint.problem.clone(),
+                remedy: complaint.remedy.clone(),
+            });
+            let settings = Told {
+                wrong: wrong.collect(),
+                public_url: public.filter(|url| !url.is_empty()),
+                ..Told::default()
+            };
+            (settings, url)
         }
     }
 }

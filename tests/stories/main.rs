@@ -11,9 +11,11 @@ mod stage;
 
 mod checks;
 mod deliveries;
+mod doctor;
 mod gate;
 mod heads;
 mod identity;
+mod lint;
 mod merging;
 mod mutation;
 mod policy;

@@ -84,11 +84,14 @@ fn exists(
             let default = facts.default_branch.as_ref().map(|base| base.as_str());
             let known = there.map(|(name, _)| name.as_str()).chain(default);
             let what = format!("there is no branch `{name}`");
-            let mend = match nearest(name, known).or(default) {
-                Some(near) => {
+            let mend = match (nearest(name, known), default) {
+                (Some(near), _) => {
                     format!("did you mean `{near}`? Otherwise make the branch, or remove it here")
                 }
-                None => "make the branch, or remove it here".to_owned(),
+                (None, Some(default)) => format!(
+                    "make the branch, or remove it here (the default branch is `{default}`)"
+                ),
+                (None, None) => "make the branch, or remove it here".to_owned(),
             };
             findings.error(Subject::Base, at, what, &mend);
         }

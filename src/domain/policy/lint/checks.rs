@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Facts, Findings, Producer, Report, Severity, Step, Subject};
 use crate::domain::facts::{Fetched, PlatformRule};
 use crate::domain::policy::check_name::matches;
-use crate::domain::policy::nearest::nearest;
+use crate::domain::policy::nearest::{nearest, within};
 use crate::domain::policy::{Policy, RequiredCheck};
 
 /// How many names are told as those that were reported.
@@ -113,7 +113,8 @@ fn sure(certain: bool) -> Severity {
 fn never(name: &str, facts: &Facts) -> (Severity, String, String) {
     let mut names: BTreeSet<&str> = facts.reports().map(|report| report.name.as_str()).collect();
     names.remove(OWN);
-    let near = near(name, &names);
+    let same = same(name, &names);
+    let near = same.or_else(|| near(name, &names));
     let pulls_spoke = facts
         .heads
         .iter()
@@ -144,37 +145,45 @@ fn never(name: &str, facts: &Facts) -> (Severity, String, String) {
             format!("write a name that is reported ({shown}{more}), or make a job of that name")
         }
     };
-    let certain = facts.whole() && (pulls_spoke || near.is_some());
+    let certain = facts.whole() && (pulls_spoke || same.is_some());
     (sure(certain), what, mend)
 }
 
 const OWN: &str = super::OWN_CHECK;
 
-/// The reported name that was most likely meant: the same letters, a slip of the fingers, or one that
-/// says more ("Unit tests" for "unit") or less.
-fn near<'n>(name: &str, names: &BTreeSet<&'n str>) -> Option<&'n str> {
+/// The reported name that has the same letters and digits, whatever stands between them.
+fn same<'n>(name: &str, names: &BTreeSet<&'n str>) -> Option<&'n str> {
     let letters = |text: &str| -> String {
         let kept = text.chars().filter(|c| c.is_alphanumeric());
         kept.flat_map(char::to_lowercase).collect()
+    };
+    let wanted = letters(name);
+    names.iter().copied().find(|one| letters(one) == wanted)
+}
+
+/// The reported name that was most likely meant: a slip of the fingers away, or one that says more
+/// ("Unit tests" for "unit") or less. Short names are all near one another (`lint`, `unit`), so they may
+/// differ by one slip alone.
+fn near<'n>(name: &str, names: &BTreeSet<&'n str>) -> Option<&'n str> {
+    let slips = match name.chars().count() {
+        0..=7 => 1,
+        _ => 2,
     };
     let words = |text: &str| -> BTreeSet<String> {
         let split = text.split(|c: char| !c.is_alphanumeric());
         let words = split.filter(|word| word.len() > 1);
         words.map(str::to_lowercase).collect()
     };
-    let wanted = letters(name);
-    let same = names.iter().find(|one| letters(one) == wanted);
-    let slip = || nearest(name, names.iter().copied());
     let wanted = words(name);
     let more = || {
         let fits = |one: &&&str| {
             let has = words(one);
-            let (few, many) = (wanted.len().min(has.len()), wanted.intersection(&has));
-            few > 0 && many.count() == few
+            let (few, both) = (wanted.len().min(has.len()), wanted.intersection(&has));
+            few > 0 && both.count() == few
         };
         names.iter().find(fits).copied()
     };
-    same.copied().or_else(slip).or_else(more)
+    within(name, names.iter().copied(), slips).or_else(more)
 }
 
 /// Whether a report is by the App that is pinned by slug or number. A status is by an App where the
