@@ -202,8 +202,8 @@ pub trait Reads: Send + Sync {
     async fn hook(&self) -> Answer<Hook>;
     /// `GET /app/hook/deliveries`: the newest hundred attempts, newest first.
     async fn deliveries(&self) -> Answer<Listing<Delivered>>;
-    /// `GET /apps/{slug}`, and where that is 404 `GET /users/{slug}[bot]`: a private App is shown to
-    /// nobody, its bot user is. Whether there is such an App.
+    /// `GET /apps/{slug}`, and where that is 404 or 403 `GET /users/{slug}[bot]`: a private App is
+    /// shown to nobody, its bot user is. Whether there is such an App.
     async fn app_named(&self, repo: &Repository, slug: &str) -> Answer<bool>;
     /// `GET /users/{login}`; `None` where nobody has the login.
     async fn account(&self, repo: &Repository, login: &str) -> Answer<Option<Actor>>;

@@ -336,9 +336,13 @@ impl Reads for Client {
         let path = format!("/apps/{}", encoded(slug));
         match self.read(who, &path).await {
             Ok(_) => Ok(true),
-            Err(Refused::NotFound(_)) => {
+            Err(refused @ (Refused::NotFound(_) | Refused::Forbidden(_))) => {
                 let bot = self.account(repo, &format!("{slug}[bot]")).await?;
-                Ok(bot.is_some())
+                match refused {
+                    _ if bot.is_some() => Ok(true),
+                    Refused::NotFound(_) => Ok(false),
+                    refused => Err(refused),
+                }
             }
             Err(refused) => Err(refused),
         }

@@ -169,14 +169,20 @@ async fn a_private_app_is_known_by_its_bot_user() {
             .what
             .starts_with("the App `house-verify` never made a check run here")
     );
-    let text = policy().replace("claude-verify", "nobody-verify");
-    let found = findings(&stage, &text).await;
-    assert_eq!(found[0].severity, Severity::Error, "{found:#?}");
+    let gone = policy().replace("claude-verify", "nobody-verify");
+    let absent = findings(&stage, &gone).await;
+    assert_eq!(absent[0].severity, Severity::Error, "{absent:#?}");
     assert!(
-        found[0]
+        absent[0]
             .what
             .starts_with("GitHub knows no App `nobody-verify`")
     );
+    // A server may say 403 of an App that it does not show; then only the bot user proves it.
+    let plan = FaultPlan::none().when("GET", "/apps/", When::Always, Fault::status(403));
+    stage.github.set_faults(plan);
+    assert_eq!(findings(&stage, &text).await, found);
+    let unknown = findings(&stage, &gone).await;
+    assert_eq!(unknown[0].severity, Severity::Blind, "{unknown:#?}");
 }
 
 #[tokio::test]

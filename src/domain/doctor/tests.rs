@@ -417,7 +417,7 @@ fn what_could_not_be_asked_is_unknown_and_what_was_refused_a_problem() {
     });
     let told = told(&refused);
     assert!(
-        told.contains("problem webhook: could not look at the webhook's settings: 404"),
+        told.contains("problem address: the App has no webhook address"),
         "{told}"
     );
     assert!(

@@ -1,16 +1,21 @@
 //! The webhook: where GitHub sends deliveries, and whether they arrive.
 
-use super::facts::{Asked, Delivered, Facts, Hook};
+use super::facts::{Asked, Delivered, Facts, Hook, Refusal};
 use super::{Check, State};
 
 /// The routes that take deliveries.
 const ROUTES: [&str; 2] = ["/webhook", "/api/github/webhooks"];
+
+const ADDRESS: &str = "address";
 
 /// Judges the webhook.
 pub(super) fn judge(facts: &Facts) -> Vec<Check> {
     let mut checks = Vec::new();
     match &facts.hook {
         Asked::Known(hook) => configured(hook, facts, &mut checks),
+        Asked::Refused(Refusal::Missing, _) => {
+            checks.push(no_address(facts.settings.public_url.as_deref()));
+        }
         unread => checks.extend(Check::unread("webhook", unread, "the webhook's settings")),
     }
     match &facts.deliveries {
@@ -48,19 +53,17 @@ fn configured(hook: &Hook, facts: &Facts, checks: &mut Vec<Check>) {
     }
 }
 
+fn no_address(public: Option<&str>) -> Check {
+    let host = public.unwrap_or("https://YOUR-HOST");
+    let mend = format!("set it to {host}/webhook on the App's page, and make it active");
+    let seen = "the App has no webhook address: no delivery is sent";
+    Check::new(ADDRESS, State::Problem, seen).mend(mend)
+}
+
 fn address(hook: &Hook, public: Option<&str>) -> Check {
-    const NAME: &str = "address";
+    const NAME: &str = ADDRESS;
     let Some(url) = &hook.url else {
-        let seen = "the App has no webhook address: no delivery is sent";
-        let mend = match public {
-            Some(public) => {
-                format!("set it to {public}/webhook on the App's page, and make it active")
-            }
-            None => {
-                "set it to https://YOUR-HOST/webhook on the App's page, and make it active".into()
-            }
-        };
-        return Check::new(NAME, State::Problem, seen).mend(mend);
+        return no_address(public);
     };
     let Some(public) = public else {
         let seen = format!(

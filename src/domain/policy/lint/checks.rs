@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Facts, Findings, Producer, Report, Severity, Step, Subject};
 use crate::domain::facts::{Fetched, PlatformRule};
+use crate::domain::model::AppId;
 use crate::domain::policy::check_name::matches;
 use crate::domain::policy::nearest::{nearest, within};
 use crate::domain::policy::{Policy, RequiredCheck};
@@ -301,8 +302,14 @@ fn platform(facts: &Facts, findings: &mut Findings<'_>) {
             let PlatformRule::RequiredCheck { context, app, .. } = rule else {
                 continue;
             };
+            // Whose App a status of a bot user is, a pin's number does not tell: it may be the one.
+            let bots = |report: &Report| match &report.by {
+                Producer::Status(Some(login)) => login.as_str().ends_with("[bot]"),
+                _ => false,
+            };
             let reported = facts.reports().any(|report| {
-                report.name == *context && app.is_none_or(|app| is_by(&app.to_string(), report))
+                let from = |app: AppId| is_by(&app.to_string(), report) || bots(report);
+                report.name == *context && app.is_none_or(from)
             });
             if context == OWN || reported {
                 continue;

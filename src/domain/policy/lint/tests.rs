@@ -586,6 +586,15 @@ fn a_check_that_github_itself_requires_and_nobody_reports_is_found() {
         told(POLICY, &rules(vec![wanted(None), wanted(Some(15_368))])),
         ""
     );
+    // A status does not say whose App it is; a bot user's may be the right one, a person's is not.
+    let by_status = |login: &str| {
+        let mut facts = rules(vec![wanted(Some(99))]);
+        let by = Producer::Status(Some(Login::new(login)));
+        facts.heads[0].reports.push(report("unit", by));
+        told(POLICY, &facts)
+    };
+    assert_eq!(by_status("ci[bot]"), "");
+    assert!(by_status("mallory").contains("GitHub requires `unit` from App 99"));
     let told = told(POLICY, &rules(vec![wanted(Some(99))]));
     assert!(
         told.contains("GitHub requires `unit` from App 99 on `main`"),
