@@ -154,7 +154,8 @@ fn client(credentials: &Credentials) -> (Asked<()>, Option<Arc<dyn Reads>>) {
     }
 }
 
-/// Opens the database and follows its ledger. One that is not there is not made.
+/// Opens the database and follows its ledger. One that is not there is not made; one that an older
+/// version wrote is brought up to date, as by every command that opens it.
 async fn examined(url: &str) -> Database {
     if let Some(file) = database::file_of(url).filter(|file| !file.exists()) {
         let folder = file.parent().filter(|folder| *folder != Path::new(""));

@@ -2,7 +2,7 @@
 
 use super::facts::RepositoryFacts;
 use super::{Check, State};
-use crate::domain::facts::{Fetched, PlatformRule, PolicyFact};
+use crate::domain::facts::{Fetched, PolicyFact};
 use crate::domain::policy::lint::{self, Finding, Methods, Severity, Subject};
 use crate::domain::policy::{self, Mode, Policy, Problem};
 
@@ -77,7 +77,7 @@ fn valid(policy: &Policy, facts: &RepositoryFacts, at: &str) -> Vec<Check> {
     checks.extend(others.into_iter().map(|finding| found("policy", finding)));
     for (base, rules) in &reality.bases {
         if let Fetched::Known(Some(rules)) = rules
-            && pinned(rules, reality)
+            && lint::Gate::of(rules, reality.own_app) == lint::Gate::Closed
         {
             let seen = format!(
                 "GitHub requires the check `{}` on `{base}`, from this App alone",
@@ -88,18 +88,6 @@ fn valid(policy: &Policy, facts: &RepositoryFacts, at: &str) -> Vec<Check> {
     }
     checks.extend(gate.into_iter().map(|finding| found("gate", finding)));
     checks
-}
-
-/// Whether our check is required from us, and from nobody else.
-fn pinned(rules: &[PlatformRule], reality: &lint::Facts) -> bool {
-    let pins: Vec<_> = rules
-        .iter()
-        .filter_map(|rule| match rule {
-            PlatformRule::RequiredCheck { context, app, .. } if context == lint::OWN_CHECK => *app,
-            _ => None,
-        })
-        .collect();
-    !pins.is_empty() && pins.iter().all(|app| *app == reality.own_app)
 }
 
 fn found(name: &str, finding: &Finding) -> Check {

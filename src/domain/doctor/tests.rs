@@ -186,6 +186,8 @@ fn every_wrong_setting_is_a_problem_of_its_own() {
         };
         facts.settings.wrong = vec![wrong("COUNTERSIGN_APP_ID"), wrong("COUNTERSIGN_LISTEN")];
         facts.key = Asked::NotAsked;
+        // What could not be read is not said to be missing.
+        facts.settings.api_token = false;
     });
     insta::assert_snapshot!(told(&facts), @r"
     Settings: problem setting: COUNTERSIGN_APP_ID is not set
@@ -500,4 +502,57 @@ fn foreign_text_cannot_steer_the_terminal() {
     let shown = diagnosis(&judge(&facts), false);
     assert!(!shown.contains('\u{1b}'), "{shown}");
     assert!(shown.contains("`acme\u{fffd}[2J problem`"), "{shown}");
+}
+
+#[test]
+fn a_permission_that_the_app_itself_lacks_is_added_there_before_an_account_can_accept_it() {
+    let facts = with(|facts| {
+        changed(&mut facts.app, |app| {
+            app.permissions.remove("members");
+        });
+        changed(&mut facts.installations, |all| {
+            all[0].permissions.remove("members");
+        });
+    });
+    let told = told(&facts);
+    assert!(
+        told.contains("`acme` has not granted `members: read`\n  add them to the App first"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_delivery_that_was_redirected_did_not_arrive() {
+    let facts = with(|facts| facts.deliveries = Asked::Known(vec![delivered(301)]));
+    assert!(told(&facts).contains("problem deliveries: 0 of the last 1 arrived (0 %)"));
+}
+
+#[test]
+fn the_gate_is_closed_only_where_a_rule_takes_the_check_from_us() {
+    let own = AppId::new(7).unwrap();
+    let rule = |app: Option<u64>| PlatformRule::RequiredCheck {
+        context: "countersign".to_owned(),
+        app: app.and_then(AppId::new),
+        strict: false,
+    };
+    let lines = |rules: Vec<PlatformRule>| {
+        let facts = with(|facts| {
+            let reality = facts.repositories[0].reality.as_mut().unwrap();
+            reality
+                .bases
+                .insert("main".to_owned(), Fetched::Known(Some(rules)));
+        });
+        let found = judge(&facts);
+        let checks = &found.sections.last().unwrap().checks;
+        let gates = checks.iter().filter(|check| check.name == "gate");
+        gates.map(|check| check.state).collect::<Vec<_>>()
+    };
+    assert_eq!(lines(vec![rule(Some(own.get()))]), [State::Ok]);
+    assert_eq!(lines(vec![rule(None), rule(Some(own.get()))]), [State::Ok]);
+    assert_eq!(lines(vec![rule(None)]), [State::Problem]);
+    assert_eq!(
+        lines(vec![rule(Some(own.get())), rule(Some(8))]),
+        [State::Problem]
+    );
+    assert_eq!(lines(Vec::new()), [State::Warning]);
 }

@@ -27,7 +27,7 @@ use serde::Serialize;
 use super::Policy;
 use crate::domain::facts::{CheckRun, CommitStatus, Fetched, PlatformRule, WorkflowRun};
 use crate::domain::model::{ActorKind, AppId, AppRef, BaseRef, Login};
-pub use bases::is_name;
+pub use bases::{Gate, is_name};
 use spot::Spots;
 
 /// The name under which we publish.

@@ -19,7 +19,7 @@ pub(super) fn judge(policy: &Policy, facts: &Facts, findings: &mut Findings<'_>)
             findings.warning(Subject::Dead, &at, what, "keep one");
             continue;
         }
-        if let Some(read) = facts.bases.get(pattern).filter(|_| is_name(pattern)) {
+        if let Some(read) = facts.bases.get(pattern) {
             exists(pattern, &at, read, facts, findings);
         }
     }
@@ -33,7 +33,8 @@ pub(super) fn judge(policy: &Policy, facts: &Facts, findings: &mut Findings<'_>)
                 for rule in rules {
                     forbids(base, at, rule, policy.merge.method, hinders, findings);
                 }
-                own_check(base, at, rules, facts.own_app, policy, findings);
+                let gate = Gate::of(rules, facts.own_app);
+                own_check(base, at, gate, facts.own_app, policy, findings);
             }
             // A branch that only a pull request showed may be gone by now.
             Fetched::Known(None) => {}
@@ -151,55 +152,85 @@ fn forbids(
     findings.add(hinders.0, Subject::Base, at, what, Some(mend));
 }
 
-/// Whether GitHub holds a merge by hand to our check, and takes it from us alone. Without that the gate
-/// is advice: it merges only what it cleared, and anybody else may merge what it did not.
+/// How GitHub holds merges by hand to our check on a branch. All rules hold together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    /// It is required, and taken from us alone.
+    Closed,
+    /// It is required from another App: ours never satisfies that.
+    Elsewhere(AppId),
+    /// It is required, and whoever may write can report it.
+    Forgeable,
+    /// It is not required.
+    Open,
+}
+
+impl Gate {
+    /// What the rules on a branch make of our check.
+    pub fn of(rules: &[PlatformRule], own: AppId) -> Self {
+        let pins: Vec<Option<AppId>> = rules
+            .iter()
+            .filter_map(|rule| match rule {
+                PlatformRule::RequiredCheck { context, app, .. } if context == OWN_CHECK => {
+                    Some(*app)
+                }
+                _ => None,
+            })
+            .collect();
+        match pins.iter().flatten().find(|app| **app != own) {
+            Some(other) => Self::Elsewhere(*other),
+            None if pins.contains(&Some(own)) => Self::Closed,
+            None if pins.is_empty() => Self::Open,
+            None => Self::Forgeable,
+        }
+    }
+}
+
+/// Without a rule that holds everybody to our check the gate is advice: it merges only what it cleared,
+/// and anybody else may merge what it did not.
 fn own_check(
     base: &str,
     at: &[Step<'_>],
-    rules: &[PlatformRule],
+    gate: Gate,
     own: AppId,
     policy: &Policy,
     findings: &mut Findings<'_>,
 ) {
-    let mut pins = rules.iter().filter_map(|rule| match rule {
-        PlatformRule::RequiredCheck { context, app, .. } if context == OWN_CHECK => Some(*app),
-        _ => None,
-    });
-    let pins: Vec<Option<AppId>> = pins.by_ref().collect();
-    if let Some(other) = pins.iter().flatten().find(|app| **app != own) {
-        let what = format!(
-            "GitHub wants the check `{OWN_CHECK}` on `{base}` from App {other}; this one is App {own}, \
-             so no merge would ever be allowed"
-        );
-        let mend = format!("pin the required check `{OWN_CHECK}` to this App ({own})");
-        findings.error(Subject::OwnCheck, at, what, &mend);
-    } else if pins.contains(&Some(own)) {
-        // Another rule without a pin takes nothing away: all rules hold together.
-    } else if pins.is_empty() {
-        let what = format!(
-            "GitHub does not require the check `{OWN_CHECK}` on `{base}`: the gate is advice, anybody \
-             with write access may merge past it"
-        );
-        let mend = format!(
-            "add a ruleset for `{base}` that requires the status check `{OWN_CHECK}`, with this App as \
-             its source"
-        );
-        let severity = Severity::Warning;
-        findings.add(severity, Subject::OwnCheck, at, what, Some(mend));
-    } else {
-        let what = format!(
-            "GitHub requires the check `{OWN_CHECK}` on `{base}` from any source: whoever may write to \
-             the repository can report it green"
-        );
-        let mend =
-            format!("set this App ({own}) as the source of the required check `{OWN_CHECK}`");
-        // It looks closed and is not; a policy that only observes closes nothing anyway.
-        let severity = match policy.mode {
-            Mode::Enforce => Severity::Error,
-            Mode::Observe => Severity::Warning,
-        };
-        findings.add(severity, Subject::OwnCheck, at, what, Some(mend));
-    }
+    let (severity, what, mend) = match gate {
+        Gate::Closed => return,
+        Gate::Elsewhere(other) => (
+            Severity::Error,
+            format!(
+                "GitHub wants the check `{OWN_CHECK}` on `{base}` from App {other}; this one is App \
+                 {own}, so no merge would ever be allowed"
+            ),
+            format!("pin the required check `{OWN_CHECK}` to this App ({own})"),
+        ),
+        Gate::Open => (
+            Severity::Warning,
+            format!(
+                "GitHub does not require the check `{OWN_CHECK}` on `{base}`: the gate is advice, \
+                 anybody with write access may merge past it"
+            ),
+            format!(
+                "add a ruleset for `{base}` that requires the status check `{OWN_CHECK}`, with this App \
+                 as its source"
+            ),
+        ),
+        Gate::Forgeable => (
+            // It looks closed and is not; a policy that only observes closes nothing anyway.
+            match policy.mode {
+                Mode::Enforce => Severity::Error,
+                Mode::Observe => Severity::Warning,
+            },
+            format!(
+                "GitHub requires the check `{OWN_CHECK}` on `{base}` from any source: whoever may \
+                 write to the repository can report it green"
+            ),
+            format!("set this App ({own}) as the source of the required check `{OWN_CHECK}`"),
+        ),
+    };
+    findings.add(severity, Subject::OwnCheck, at, what, Some(mend));
 }
 
 fn method(policy: &Policy, facts: &Facts, hinders: Hinders, findings: &mut Findings<'_>) {

@@ -729,3 +729,79 @@ fn a_report_takes_its_workflow_from_the_run_of_its_suite() {
     let by = Report::of_status(&status).by;
     assert_eq!(by, Producer::Status(Some(Login::new("bob"))));
 }
+
+#[test]
+fn a_name_reported_from_two_workflows_and_not_from_the_pinned_one_is_an_error_that_names_both() {
+    let from = |file: &str| Report {
+        workflow: Some(format!(".github/workflows/{file}")),
+        ..unit()
+    };
+    let facts = reported(&[from("a.yml"), from("b.yml")]);
+    let pinned = "app: github-actions, workflow: .github/workflows/ci.yml";
+    let text = POLICY.replace("app: github-actions", pinned);
+    let told = told(&text, &facts);
+    let both = "but from `.github/workflows/a.yml`, `.github/workflows/b.yml`";
+    assert!(told.contains(both), "{told}");
+}
+
+#[test]
+fn a_policy_that_never_merges_is_hindered_by_no_rule_yet() {
+    let text = POLICY.replace("merge:\n", "merge:\n  when: never\n  others: never\n");
+    let queue = rules(vec![PlatformRule::MergeQueue]);
+    let told = told(&text, &queue);
+    assert!(
+        told.starts_with("Warning 13:19 merge.base_branches[0]: `main` is merged by"),
+        "{told}"
+    );
+    let one = text.replace("others: never", "others: ready");
+    assert!(self::told(&one, &queue).starts_with("Error"));
+}
+
+#[test]
+fn a_base_branch_listed_twice_is_found_once() {
+    let text = POLICY.replace("[main]", "[main, main]");
+    let told = told(&text, &facts());
+    assert_eq!(
+        told,
+        "Warning 11:25 merge.base_branches[1]: `main` is listed twice\n  keep one\n"
+    );
+}
+
+#[test]
+fn a_branch_that_a_pattern_allows_and_whose_rules_could_not_be_read_is_said() {
+    let text = POLICY.replace("[main]", "[main, 'release/*']");
+    let facts = with(|facts| {
+        let unread = Fetched::Unavailable("GitHub failed (500)".to_owned());
+        facts.bases.insert("release/1".to_owned(), unread);
+    });
+    let told = told(&text, &facts);
+    assert!(
+        told.starts_with(
+            "Blind 11:18 merge.base_branches: could not look: the rules on `release/1`"
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_verifier_is_read_by_the_gates_that_name_it_and_by_those_that_name_nobody() {
+    let dead = |gates: &str| {
+        let text = POLICY.replace("second_verifier: { count: 1 }", gates);
+        let text = text.replace(
+            "verifiers:\n",
+            "verifiers:\n  other: { app: 15368, vendor: x }\n",
+        );
+        told(&text, &facts()).contains("no gate reads what the verifier `codex`")
+    };
+    assert!(dead(
+        "mutation_check: { critical: ['src/**'], by: [other] }"
+    ));
+    assert!(!dead(
+        "mutation_check: { critical: ['src/**'], by: [codex, other] }"
+    ));
+    assert!(!dead("mutation_check: { critical: ['src/**'] }"));
+    assert!(!dead(
+        "exercised: [{ paths: ['src/**'], against: [postgres] }]"
+    ));
+    assert!(dead("certification: { by: [other] }"));
+}
