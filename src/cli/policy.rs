@@ -1,4 +1,5 @@
-//! `countersign policy schema`, what `policy check` says of a file by itself, and `countersign evidence check`: files in, sentences out.
+//! `countersign policy schema`, what `policy check` says of a file by itself, and `countersign evidence
+//! check`: files in, sentences out.
 
 use std::fmt::Write;
 use std::io::Read;

@@ -556,3 +556,55 @@ fn the_gate_is_closed_only_where_a_rule_takes_the_check_from_us() {
     );
     assert_eq!(lines(Vec::new()), [State::Warning]);
 }
+
+#[test]
+fn what_is_to_be_mended_stands_below_what_was_seen() {
+    let facts = with(|facts| {
+        facts.ahead = Some(95);
+        facts.settings.shadow = true;
+        facts.deliveries = Asked::Known(vec![delivered(0), delivered(202)]);
+        facts.installations = Asked::Failed("GitHub failed (502)".to_owned());
+        facts.repositories.clear();
+        changed(&mut facts.app, |app| {
+            app.events.insert("star".into());
+        });
+    });
+    insta::assert_snapshot!(diagnosis(&judge(&facts), false), @r"
+    Settings
+      ok       settings     every setting is there and well formed
+      warning  shadow       COUNTERSIGN_SHADOW is on: nothing is written to GitHub, so nothing is gated
+               mend: remove it once you have seen enough
+      ok       private key  the private key can sign
+
+    GitHub App
+      problem  clock        this machine's clock is 95 s ahead of GitHub's
+               mend: set it right, best by NTP: GitHub refuses what is signed outside its time
+      ok       app          GitHub knows us as `countersign` (App 7)
+      ok       permissions  it asks for all 9 permissions of `app-manifest.yml`
+      ok       events       it subscribed to all 14 events of `app-manifest.yml`
+      note     events       it subscribed to what it does not use: `star`
+
+    Webhook
+      ok       address     GitHub sends to https://gate.example/webhook
+      problem  deliveries  1 of the last 2 arrived (50 %); the last failure was `pull_request` at 2026-09-21 14:13 UTC: no answer (timed out)
+               mend: see that the server runs and GitHub can reach it (DNS, firewall, certificate, proxy); the sweep finds what was missed
+
+    Database
+      ok       database  sqlite://gate.db opens, its schema is today's, 12 ledger entries hold
+
+    Installations
+      unknown  installation  could not look at the installations: GitHub failed (502)
+               mend: try again
+
+    2 problems, 1 warning, 1 thing unknown.
+    ");
+    let coloured = diagnosis(&judge(&facts), true);
+    assert!(
+        coloured.contains("\u{1b}[31mproblem\u{1b}[0m"),
+        "{coloured}"
+    );
+    assert!(
+        coloured.contains("\u{1b}[35munknown\u{1b}[0m"),
+        "{coloured}"
+    );
+}

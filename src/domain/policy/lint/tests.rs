@@ -759,6 +759,11 @@ fn a_policy_that_never_merges_is_hindered_by_no_rule_yet() {
 
 #[test]
 fn a_base_branch_listed_twice_is_found_once() {
+    let text = POLICY.replace("[main]", "[main, mian, mian]");
+    let gone = with(|facts| {
+        facts.bases.insert("mian".to_owned(), Fetched::Known(None));
+    });
+    assert_eq!(found(&text, &gone).len(), 2, "gone, and listed twice");
     let text = POLICY.replace("[main]", "[main, main]");
     let told = told(&text, &facts());
     assert_eq!(
