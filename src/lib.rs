@@ -16,6 +16,7 @@ pub mod execute;
 pub mod gather;
 pub mod github;
 pub mod hear;
+pub mod inspect;
 pub mod intake;
 pub mod reconcile;
 pub mod settings;

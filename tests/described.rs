@@ -230,6 +230,15 @@ async fn seldom(stage: &Stage, pull: &PullHandle) {
     github.open_conversations(&shop, number).await.unwrap();
     let author = github.pull(&shop, number).await.unwrap().author;
     github.may_write(&shop, &author.unwrap()).await.unwrap();
+    github.introduce().await.app.unwrap();
+    github.granted().await.unwrap();
+    github.hook().await.unwrap();
+    github.deliveries().await.unwrap();
+    // An App that is not there is asked for as a user, too.
+    assert!(!github.app_named(&shop, "nobody-verify").await.unwrap());
+    assert!(github.team(&shop, "acme", "owners").await.unwrap());
+    github.methods(&shop).await.unwrap();
+    github.recent_pulls(&shop, 10).await.unwrap();
 }
 
 /// One that is refused for many reasons: a rejection, workflows that share a job's name, another head
@@ -283,8 +292,12 @@ async fn every_request_is_one_that_github_describes() {
     // A life that leaves something out proves nothing about it.
     insta::assert_snapshot!(used.into_iter().collect::<Vec<_>>().join("\n"), @r"
     GET /app
+    GET /app/hook/config
+    GET /app/hook/deliveries
     GET /app/installations
+    GET /apps/{app_slug}
     GET /installation/repositories
+    GET /orgs/{org}/teams/{team_slug}
     GET /orgs/{org}/teams/{team_slug}/members
     GET /repos/{owner}/{repo}
     GET /repos/{owner}/{repo}/actions/runs
@@ -303,6 +316,7 @@ async fn every_request_is_one_that_github_describes() {
     GET /repos/{owner}/{repo}/pulls/{pull_number}/files
     GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews
     GET /repos/{owner}/{repo}/rules/branches/{branch}
+    GET /users/{username}
     PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}
     POST /app/installations/{installation_id}/access_tokens
     POST /graphql

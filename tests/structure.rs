@@ -20,7 +20,9 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("world", &["github", "store"]),
     (
         "steps",
-        &["webhook", "intake", "gather", "hear", "execute", "sweep"],
+        &[
+            "webhook", "intake", "gather", "hear", "execute", "sweep", "inspect",
+        ],
     ),
     ("flow", &["reconcile", "dispatch"]),
     ("engine", &["worker"]),
@@ -59,7 +61,7 @@ const DOMAIN: &[&[&str]] = &[
     &[
         "facts", "policy", "command", "request", "evidence", "ledger", "event", "memory",
     ],
-    &["gate", "verdict", "landing"],
+    &["gate", "verdict", "landing", "doctor"],
     &["render"],
     &["dispatch", "plan"],
 ];

@@ -5,8 +5,10 @@
 
 mod database;
 mod demo;
+mod doctor;
 mod explain;
 mod ledger;
+mod lint;
 mod policy;
 mod serve;
 
@@ -84,6 +86,8 @@ enum Command {
     Serve(Box<ServeArgs>),
     /// Read one pull request from GitHub and print its verdict; write nothing to GitHub.
     Explain(explain::ExplainArgs),
+    /// Look whether everything is set up so that the gate works, and say how to mend what is not.
+    Doctor(Box<doctor::DoctorArgs>),
     /// Check a policy, or print its JSON Schema.
     #[command(subcommand)]
     Policy(PolicyCommand),
@@ -97,11 +101,9 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum PolicyCommand {
-    /// Validate a policy: every problem with line, column and a hint. Exit code 1 if there is any.
-    Check {
-        /// The policy file; `-` reads standard input.
-        file: PathBuf,
-    },
+    /// Validate a policy: every problem with line, column and a hint; with `--repo`, against what is
+    /// really there. Exit code 1 if there is any.
+    Check(Box<lint::CheckArgs>),
     /// Print the JSON Schema of the policy, for editors.
     Schema,
 }
@@ -135,8 +137,9 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let ended = match cli.command {
         Command::Demo(args) => asynchronously(demo::run(args)),
         Command::Serve(args) => asynchronously(serve::run(*args)),
+        Command::Doctor(args) => asynchronously(doctor::run(*args)),
         Command::Explain(args) => asynchronously(explain::run(args)),
-        Command::Policy(PolicyCommand::Check { file }) => policy::check(&file),
+        Command::Policy(PolicyCommand::Check(args)) => asynchronously(lint::run(*args)),
         Command::Policy(PolicyCommand::Schema) => policy::schema(),
         Command::Evidence(EvidenceCommand::Check { files }) => policy::check_evidence(&files),
         Command::Ledger(command) => asynchronously(ledger::run(command)),

@@ -1,4 +1,5 @@
-//! `countersign policy check|schema` and `countersign evidence check`: files in, sentences out.
+//! `countersign policy schema`, what `policy check` says of a file by itself, and `countersign evidence
+//! check`: files in, sentences out.
 
 use std::fmt::Write;
 use std::io::Read;
@@ -7,21 +8,11 @@ use std::path::{Path, PathBuf};
 use super::{Complaint, Ended, Exit};
 use crate::domain::evidence::collect::blocks;
 use crate::domain::evidence::{Fault, MutantStatus, Outcome, Statement, parse};
+use crate::domain::model::RepoName;
 use crate::domain::policy::{self, Identity, Mode, MutationDemand, Policy, Problem, When};
 
 /// The largest file that is read.
 const LARGEST: u64 = 4 * 1024 * 1024;
-
-/// Validates a policy file and prints what it means, or every problem.
-pub fn check(file: &Path) -> Ended {
-    let text = text_of(file)?;
-    let (answer, exit) = match policy::read::read(&text) {
-        Ok(policy) => (meaning(&policy), Exit::Done),
-        Err(problems) => (complaints(&file.display().to_string(), &problems), Exit::No),
-    };
-    print!("{answer}");
-    Ok(exit)
-}
 
 /// Prints the JSON Schema.
 pub fn schema() -> Ended {
@@ -62,8 +53,14 @@ pub fn text_of(file: &Path) -> Result<String, Complaint> {
     String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))
 }
 
+/// A repository, as typed.
+pub fn parse_repo(text: &str) -> Result<RepoName, String> {
+    RepoName::parse(text)
+        .map_err(|error| format!("{error}; write it as OWNER/REPO, such as acme/shop"))
+}
+
 /// Every problem, each with its line and a caret below the place.
-fn complaints(file: &str, problems: &[Problem]) -> String {
+pub fn complaints(file: &str, problems: &[Problem]) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     for problem in problems {
@@ -92,7 +89,7 @@ fn complaints(file: &str, problems: &[Problem]) -> String {
 }
 
 /// What a valid policy means, in a few lines.
-fn meaning(policy: &Policy) -> String {
+pub fn meaning(policy: &Policy) -> String {
     let mut text = String::from("The policy is valid.\n");
     let mut line = |what: &str, says: String| {
         let _ = writeln!(text, "  {what:<16} {says}");

@@ -6,6 +6,7 @@
 
 pub mod command;
 pub mod dispatch;
+pub mod doctor;
 pub mod event;
 pub mod evidence;
 pub mod facts;

@@ -169,6 +169,23 @@ impl Client {
         self.page_of(who, &reply)
     }
 
+    /// Reads a path whose answer is wanted whatever it is: the headers of a refusal tell something too.
+    pub(super) async fn reply(&self, who: Principal, path: &str) -> Answer<Reply> {
+        let ask = self.rest(Method::GET, path, None);
+        let mut pauses = self.pauses.iter();
+        loop {
+            let answered = self.once(who, &ask).await;
+            let again = match &answered {
+                Ok(reply) => reply.status.is_server_error(),
+                Err(refused) => matches!(refused, Refused::NoAnswer(_)),
+            };
+            match pauses.next() {
+                Some(pause) if again => tokio::time::sleep(*pause).await,
+                _ => return answered,
+            }
+        }
+    }
+
     /// Reads a path under exactly this name.
     async fn read_here(&self, who: Principal, path: &str) -> Answer<Page> {
         let ask = self.rest(Method::GET, path, None);

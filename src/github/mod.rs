@@ -48,6 +48,7 @@ pub use client::{Client, ClientOptions, Timeouts};
 
 use async_trait::async_trait;
 
+use crate::domain::doctor::facts::{Delivered, Hook, Installation, Registration};
 use crate::domain::facts::{
     CheckRun, Comment, CommitStatus, Comparison, Issue, Listing, PlatformRule, PullCommit,
     PullRequest, Review, WorkflowRun,
@@ -57,6 +58,7 @@ use crate::domain::model::{
     PolicyDigest, PullNumber, RepoName, Repository,
 };
 use crate::domain::policy::Method;
+use crate::domain::policy::lint::Methods;
 use crate::domain::render::check::CheckPage;
 
 /// Why GitHub did not give what was asked, by meaning.
@@ -205,6 +207,35 @@ pub trait Reads: Send + Sync {
     async fn open_issues(&self, repo: &Repository) -> Answer<Listing<Issue>>;
     /// `GET /repos/{}/collaborators/{login}/permission`: may write; errors are "cannot tell".
     async fn may_write(&self, repo: &Repository, actor: &Actor) -> Answer<bool>;
+
+    /// `GET /app`, whole, and what GitHub's clock says (the `Date` header), also of a refusal.
+    async fn introduce(&self) -> Introduction;
+    /// `GET /app/installations`: all of them, suspended ones too, with what each granted.
+    async fn granted(&self) -> Answer<Listing<Installation>>;
+    /// `GET /app/hook/config`.
+    async fn hook(&self) -> Answer<Hook>;
+    /// `GET /app/hook/deliveries`: the newest hundred attempts, newest first.
+    async fn deliveries(&self) -> Answer<Listing<Delivered>>;
+    /// `GET /apps/{slug}`, and where that is 404 or 403 `GET /users/{slug}[bot]`: a private App is
+    /// shown to nobody, its bot user is. Whether there is such an App.
+    async fn app_named(&self, repo: &Repository, slug: &str) -> Answer<bool>;
+    /// `GET /users/{login}`; `None` where nobody has the login.
+    async fn account(&self, repo: &Repository, login: &str) -> Answer<Option<Actor>>;
+    /// `GET /orgs/{org}/teams/{slug}`: whether there is such a team that this App may see.
+    async fn team(&self, repo: &Repository, org: &str, slug: &str) -> Answer<bool>;
+    /// `GET /repos/{}`: the merge methods its settings allow.
+    async fn methods(&self, repo: &Repository) -> Answer<Methods>;
+    /// `GET /repos/{}/pulls?state=all&sort=updated`: the newest, open or not.
+    async fn recent_pulls(&self, repo: &Repository, most: usize) -> Answer<Listing<PullRequest>>;
+}
+
+/// What GitHub says of us, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Introduction {
+    /// Who we are.
+    pub app: Answer<Registration>,
+    /// By how many seconds our clock is ahead of GitHub's; `None` where GitHub told no time.
+    pub ahead: Option<i64>,
 }
 
 /// What GitHub said to a merge.

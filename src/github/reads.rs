@@ -10,8 +10,9 @@ use super::client::{self, Client};
 use super::listing::{self, MOST_PAGES, PER_PAGE, Place, Shape};
 use super::quota::Principal;
 use super::wire::diff::{self, WireComparison};
-use super::wire::{self, checks, issues, places, pulls, rules, unreadable};
-use super::{Answer, Branch, FileAt, Reads, Refused};
+use super::wire::{self, apps, checks, issues, places, pulls, rules, unreadable};
+use super::{Answer, Branch, FileAt, Introduction, Reads, Refused, auth};
+use crate::domain::doctor::facts::{Delivered, Hook, Installation};
 use crate::domain::facts::{
     CheckRun, Comment, CommitStatus, Comparison, FileChange, Issue, Listing, PlatformRule,
     PullCommit, PullRequest, PullState, Review, WorkflowRun,
@@ -20,6 +21,7 @@ use crate::domain::model::{
     Actor, AppId, AppRef, BaseRef, CommentId, HeadSha, InstallationId, Oid, PullNumber, RepoName,
     Repository,
 };
+use crate::domain::policy::lint::Methods;
 
 /// Everything but what RFC 3986 calls unreserved.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -339,6 +341,97 @@ impl Reads for Client {
         let tail = format!("/collaborators/{login}/permission");
         let page = self.read_of(repo, &tail).await?;
         rules::may_write(page.value, actor.id.get())
+    }
+
+    async fn introduce(&self) -> Introduction {
+        let reply = match self.reply(Principal::App, "/app").await {
+            Ok(reply) => reply,
+            Err(refused) => {
+                let (app, ahead) = (Err(refused), None);
+                return Introduction { app, ahead };
+            }
+        };
+        let ahead = auth::server_time(&reply.headers)
+            .map(|theirs| self.now().signed_duration_since(theirs).num_seconds());
+        let app = self.accept(Principal::App, &reply);
+        Introduction {
+            app: app.and_then(apps::registration),
+            ahead,
+        }
+    }
+
+    async fn granted(&self) -> Answer<Listing<Installation>> {
+        let place = Place::At(Principal::App);
+        let path = "/app/installations";
+        self.list(place, path, Shape::Bare, apps::installation)
+            .await
+    }
+
+    async fn hook(&self) -> Answer<Hook> {
+        apps::hook(self.read(Principal::App, "/app/hook/config").await?.value)
+    }
+
+    async fn deliveries(&self) -> Answer<Listing<Delivered>> {
+        // The way to older ones is a cursor; the newest hundred are what "recent" means here.
+        let path = format!("/app/hook/deliveries?per_page={PER_PAGE}");
+        let found = self.read(Principal::App, &path).await?.value;
+        newest(&path, found, apps::delivered)
+    }
+
+    async fn app_named(&self, repo: &Repository, slug: &str) -> Answer<bool> {
+        let who = Principal::Installation(repo.installation);
+        let path = format!("/apps/{}", encoded(slug));
+        match self.read(who, &path).await {
+            Ok(_) => Ok(true),
+            Err(refused @ (Refused::NotFound(_) | Refused::Forbidden(_))) => {
+                let bot = self.account(repo, &format!("{slug}[bot]")).await?;
+                match refused {
+                    _ if bot.is_some() => Ok(true),
+                    Refused::NotFound(_) => Ok(false),
+                    refused => Err(refused),
+                }
+            }
+            Err(refused) => Err(refused),
+        }
+    }
+
+    async fn account(&self, repo: &Repository, login: &str) -> Answer<Option<Actor>> {
+        let who = Principal::Installation(repo.installation);
+        match self.read(who, &format!("/users/{}", encoded(login))).await {
+            Ok(page) => {
+                let account = wire::read("an account", page.value)?;
+                wire::need("an account", "id", wire::actor(Some(account))).map(Some)
+            }
+            Err(Refused::NotFound(_)) => Ok(None),
+            Err(refused) => Err(refused),
+        }
+    }
+
+    async fn team(&self, repo: &Repository, org: &str, slug: &str) -> Answer<bool> {
+        let who = Principal::Installation(repo.installation);
+        let path = format!("/orgs/{}/teams/{}", encoded(org), encoded(slug));
+        match self.read(who, &path).await {
+            Ok(_) => Ok(true),
+            Err(Refused::NotFound(_)) => Ok(false),
+            Err(refused) => Err(refused),
+        }
+    }
+
+    async fn methods(&self, repo: &Repository) -> Answer<Methods> {
+        apps::methods(self.read_of(repo, "").await?.value)
+    }
+
+    async fn recent_pulls(&self, repo: &Repository, most: usize) -> Answer<Listing<PullRequest>> {
+        let tail = format!("/pulls?state=all&sort=updated&direction=desc&per_page={most}");
+        newest(&tail, self.read_of(repo, &tail).await?.value, pulls::pull)
+    }
+}
+
+/// The newest of a list that is not read to its end; whole where each of them could be read.
+fn newest<T>(what: &str, value: Value, convert: fn(Value) -> Answer<T>) -> Answer<Listing<T>> {
+    match value {
+        Value::Array(items) => Ok(listing::converted(Listing::whole(items), convert)),
+        _ => Err(unreadable(what, "not a list")),
     }
 }
 

@@ -86,7 +86,11 @@ impl Stage {
     /// A stage on a store of its own, from a seed.
     pub async fn build(policy: &str, store: Arc<dyn Store>, seed: u64) -> Self {
         let start = chrono::DateTime::from_timestamp(1_790_000_000, 0).unwrap();
-        let clock = Clock::manual(start);
+        Self::build_at(policy, store, seed, Clock::manual(start)).await
+    }
+
+    /// A stage that keeps this time.
+    pub async fn build_at(policy: &str, store: Arc<dyn Store>, seed: u64, clock: Clock) -> Self {
         let options = Options {
             clock: clock.clone(),
             seed,

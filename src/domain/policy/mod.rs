@@ -9,11 +9,13 @@
 //! JSON Schema is made from as well), `decode` and `gates` (what it means, and whether the parts fit
 //! together).
 
+pub mod check_name;
 mod decode;
 mod gates;
 pub mod globs;
 mod keys;
 mod kinds;
+pub mod lint;
 pub(in crate::domain) mod nearest;
 mod problems;
 pub mod read;

@@ -5,12 +5,21 @@ pub(in crate::domain) fn nearest<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let word: Vec<char> = word.to_lowercase().chars().take(64).collect();
-    let allowed = match word.len() {
+    let allowed = match word.chars().count() {
         0..=2 => 1,
         3..=5 => 2,
         _ => 3,
     };
+    within(word, known, allowed)
+}
+
+/// The known name nearest to `word`, if it is at most so many slips away.
+pub(super) fn within<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    allowed: usize,
+) -> Option<&'a str> {
+    let word: Vec<char> = word.to_lowercase().chars().take(64).collect();
     known
         .into_iter()
         .map(|name| {

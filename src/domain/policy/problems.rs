@@ -65,7 +65,7 @@ impl Problems {
     }
 }
 
-fn excerpt(lines: &[&str], place: Place) -> Option<String> {
+pub(super) fn excerpt(lines: &[&str], place: Place) -> Option<String> {
     let index = usize::try_from(place.line).ok()?.checked_sub(1)?;
     let line = lines.get(index)?;
     Some(line.chars().take(LONGEST_EXCERPT).collect())

@@ -11,6 +11,7 @@
 
 pub mod answer;
 pub mod check;
+pub mod diagnosis;
 pub mod json;
 mod markdown;
 pub mod terminal;

@@ -123,13 +123,13 @@ fn write_gate(lines: &mut Vec<String>, gate: &GateResult, name: &str, at: Nestin
     }
 }
 
-const BOLD: &str = "1";
-const DIM: &str = "2";
-const RED: &str = "31";
-const GREEN: &str = "32";
-const YELLOW: &str = "33";
-const MAGENTA: &str = "35";
-const CYAN: &str = "36";
+pub(super) const BOLD: &str = "1";
+pub(super) const DIM: &str = "2";
+pub(super) const RED: &str = "31";
+pub(super) const GREEN: &str = "32";
+pub(super) const YELLOW: &str = "33";
+pub(super) const MAGENTA: &str = "35";
+pub(super) const CYAN: &str = "36";
 
 fn state_colour(state: &State) -> &'static str {
     match state {
@@ -153,10 +153,10 @@ fn outcome_colour(outcome: Outcome) -> &'static str {
 }
 
 #[derive(Clone, Copy)]
-struct Paint(bool);
+pub(super) struct Paint(pub bool);
 
 impl Paint {
-    fn with(self, code: &str, text: &str) -> String {
+    pub fn with(self, code: &str, text: &str) -> String {
         if self.0 {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")
         } else {

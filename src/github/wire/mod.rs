@@ -7,6 +7,7 @@
 //! What makes a thing *that* thing (its id, its commit) must be there: without it the one item is
 //! unreadable, and the list it stood in is not whole.
 
+pub(super) mod apps;
 pub(super) mod checks;
 pub(super) mod diff;
 pub(super) mod issues;

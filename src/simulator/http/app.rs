@@ -6,7 +6,7 @@ use super::asked::{Asked, Scene};
 use super::reply::Reply;
 use crate::simulator::auth::{self, Caller};
 use crate::simulator::payload;
-use crate::simulator::world::{Done, Refusal};
+use crate::simulator::world::{Done, Refusal, Team, World};
 
 /// `GET /meta`.
 pub fn meta(_: &mut Scene<'_>, _: &Asked) -> Done<Reply> {
@@ -97,9 +97,43 @@ pub fn repositories(scene: &mut Scene<'_>, asked: &Asked) -> Done<Reply> {
     Ok(Reply::with_list("repositories", body))
 }
 
+/// `GET /apps/{slug}`: a private App is nobody's to see but its own.
+pub fn app_named(scene: &mut Scene<'_>, asked: &Asked) -> Done<Reply> {
+    let world = &*scene.world;
+    let slug = asked.param("slug");
+    let mut apps = world.apps.values();
+    let found = apps.find(|app| app.slug.eq_ignore_ascii_case(slug));
+    let found = found.filter(|app| app.public || app.id == world.our_app);
+    let found = found.ok_or_else(Refusal::not_found)?;
+    Ok(Reply::ok(payload::app(world, found.id)))
+}
+
+/// `GET /users/{login}`: people, organisations and bot users.
+pub fn user(scene: &mut Scene<'_>, asked: &Asked) -> Done<Reply> {
+    let world = &*scene.world;
+    let account = world.account_named(asked.param("login"));
+    let account = account.filter(|known| !known.deleted);
+    let id = account.ok_or_else(Refusal::not_found)?.id;
+    Ok(Reply::ok(payload::account(world, Some(id))))
+}
+
+/// `GET /orgs/{org}/teams/{slug}`.
+pub fn team(scene: &mut Scene<'_>, asked: &Asked) -> Done<Reply> {
+    let team = team_of(scene.world, asked)?;
+    Ok(Reply::ok(payload::team(scene.world, team)))
+}
+
 /// `GET /orgs/{org}/teams/{slug}/members`.
 pub fn team_members(scene: &mut Scene<'_>, asked: &Asked) -> Done<Reply> {
     let world = &*scene.world;
+    let members = &team_of(world, asked)?.members;
+    let listed = members.iter().map(|id| payload::account(world, Some(*id)));
+    // A deleted account is in no team.
+    Ok(Reply::list(listed.filter(|one| !one.is_null()).collect()))
+}
+
+/// A team, for an installation on its organisation: nobody else is told that there is one.
+fn team_of<'w>(world: &'w World, asked: &Asked) -> Done<&'w Team> {
     let org = world.account_named(asked.param("org"));
     let org = org.ok_or_else(Refusal::not_found)?.id;
     let of_org = |id| {
@@ -114,22 +148,23 @@ pub fn team_members(scene: &mut Scene<'_>, asked: &Asked) -> Done<Reply> {
         return Err(Refusal::not_found());
     }
     let slug = asked.param("slug");
-    let teams = &mut world.teams.iter();
+    let mut teams = world.teams.iter();
     let team = teams.find(|team| team.org == org && team.slug.eq_ignore_ascii_case(slug));
-    let members = &team.ok_or_else(Refusal::not_found)?.members;
-    let listed = members.iter().map(|id| payload::account(world, Some(*id)));
-    // A deleted account is in no team.
-    Ok(Reply::list(listed.filter(|one| !one.is_null()).collect()))
+    team.ok_or_else(Refusal::not_found)
 }
 
 /// `GET /app/hook/config`.
 pub fn hook_config(scene: &mut Scene<'_>, _: &Asked) -> Done<Reply> {
-    Ok(Reply::ok(json!({
-        "content_type": "json",
-        "insecure_ssl": "0",
-        "secret": "********",
+    let hook = &scene.world.behaviour.hook;
+    let mut value = json!({
+        "content_type": hook.content_type,
+        "insecure_ssl": hook.insecure_ssl,
         "url": scene.face.post().webhook(),
-    })))
+    });
+    if hook.secret {
+        value["secret"] = json!("********");
+    }
+    Ok(Reply::ok(value))
 }
 
 /// `GET /app/hook/deliveries`: newest first; the way to older ones is the cursor in `Link` alone.

@@ -29,6 +29,9 @@ pub fn list(scene: &mut Scene<'_>, asked: &Asked) -> Done<Reply> {
                 .is_none_or(|wanted| head(pull) == wanted)
     };
     let mut pulls: Vec<&Pull> = repo.pulls.values().rev().filter(wanted).collect();
+    if asked.query("sort") == Some("updated") {
+        pulls.sort_by_key(|pull| std::cmp::Reverse((pull.updated_at, pull.number)));
+    }
     if asked.query("direction") == Some("asc") {
         pulls.reverse();
     }

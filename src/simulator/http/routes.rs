@@ -119,6 +119,13 @@ pub const PLAIN: &[Route] = &[
         Needs::Installation,
         app::repositories,
     ),
+    get("/apps/{slug}", Needs::Nothing, app::app_named),
+    get("/users/{login}", Needs::Nothing, app::user),
+    get(
+        "/orgs/{org}/teams/{slug}",
+        Needs::Read(&["members"]),
+        app::team,
+    ),
     get(
         "/orgs/{org}/teams/{slug}/members",
         Needs::Read(&["members"]),

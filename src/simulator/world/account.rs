@@ -63,6 +63,8 @@ pub struct App {
     pub permissions: BTreeMap<String, String>,
     /// The events it subscribed to.
     pub events: BTreeSet<String>,
+    /// Everybody may see it. A private App answers 404 to strangers, its bot user does not.
+    pub public: bool,
     /// When it was registered.
     pub created_at: Time,
 }

@@ -146,6 +146,7 @@ impl World {
             bot,
             permissions: BTreeMap::new(),
             events: BTreeSet::new(),
+            public: true,
             created_at: self.now(),
         };
         self.apps.insert(id, app);

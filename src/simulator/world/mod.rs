@@ -150,6 +150,29 @@ pub struct Behaviour {
     /// Accounts and repositories are printed with the dozens of addresses GitHub hangs on them. They
     /// are most of the cost of a delivery: random worlds by the thousand leave them out.
     pub addresses: bool,
+    /// How our App's webhook is set up, but for its address.
+    pub hook: HookSettings,
+}
+
+/// The settings of our App's webhook beside its address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookSettings {
+    /// `json` or `form`.
+    pub content_type: String,
+    /// `0`, or `1` where certificates are not verified.
+    pub insecure_ssl: String,
+    /// Whether deliveries are signed.
+    pub secret: bool,
+}
+
+impl Default for HookSettings {
+    fn default() -> Self {
+        Self {
+            content_type: "json".to_owned(),
+            insecure_ssl: "0".to_owned(),
+            secret: true,
+        }
+    }
 }
 
 impl Default for Behaviour {
@@ -159,6 +182,7 @@ impl Default for Behaviour {
             list_pulls_in_checks: true,
             update_branch_moves_reviews: true,
             addresses: true,
+            hook: HookSettings::default(),
         }
     }
 }
