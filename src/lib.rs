@@ -18,6 +18,7 @@ pub mod github;
 pub mod hear;
 pub mod inspect;
 pub mod intake;
+pub mod outlook;
 pub mod reconcile;
 pub mod settings;
 pub mod simulator;

@@ -21,7 +21,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     (
         "steps",
         &[
-            "webhook", "intake", "gather", "hear", "execute", "sweep", "inspect",
+            "webhook", "intake", "gather", "hear", "execute", "sweep", "inspect", "outlook",
         ],
     ),
     ("flow", &["reconcile", "dispatch"]),
@@ -64,6 +64,7 @@ const DOMAIN: &[&[&str]] = &[
     &["gate", "verdict", "landing", "doctor"],
     &["render"],
     &["dispatch", "plan"],
+    &["next"],
 ];
 
 const LONGEST_FILE: usize = 600;

@@ -41,6 +41,13 @@ pub struct DatabaseArg {
     url: String,
 }
 
+impl DatabaseArg {
+    /// Its address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
 /// Runs it.
 pub async fn run(command: LedgerCommand) -> Ended {
     match command {

@@ -9,6 +9,7 @@ mod doctor;
 mod explain;
 mod ledger;
 mod lint;
+mod next;
 mod policy;
 mod serve;
 
@@ -86,6 +87,8 @@ enum Command {
     Serve(Box<ServeArgs>),
     /// Read one pull request from GitHub and print its verdict; write nothing to GitHub.
     Explain(explain::ExplainArgs),
+    /// Say what to do now in a repository, in order: land, verify, fix, decide, dispatch.
+    Next(next::NextArgs),
     /// Look whether everything is set up so that the gate works, and say how to mend what is not.
     Doctor(Box<doctor::DoctorArgs>),
     /// Check a policy, or print its JSON Schema.
@@ -138,6 +141,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Demo(args) => asynchronously(demo::run(args)),
         Command::Serve(args) => asynchronously(serve::run(*args)),
         Command::Doctor(args) => asynchronously(doctor::run(*args)),
+        Command::Next(args) => asynchronously(next::run(args)),
         Command::Explain(args) => asynchronously(explain::run(args)),
         Command::Policy(PolicyCommand::Check(args)) => asynchronously(lint::run(*args)),
         Command::Policy(PolicyCommand::Schema) => policy::schema(),

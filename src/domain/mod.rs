@@ -15,6 +15,7 @@ pub mod landing;
 pub mod ledger;
 pub mod memory;
 pub mod model;
+pub mod next;
 pub mod plan;
 pub mod policy;
 pub mod render;

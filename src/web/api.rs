@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::WebState;
 use super::known::{Lost, PullPath, RepoPath, number, repository};
 use crate::domain::model::RepoId;
+use crate::outlook::Outlook;
 use crate::store::{PullRow, Store, StoreError};
 
 impl IntoResponse for Lost {
@@ -31,7 +32,7 @@ impl IntoResponse for Lost {
 pub(super) async fn no_such_route() -> Lost {
     Lost::Unknown(
         "There is no such address. Pull requests are at /api/v1/repos/OWNER/REPO/pulls, one of them \
-         at /api/v1/repos/OWNER/REPO/pulls/NUMBER, the record at /api/v1/repos/OWNER/REPO/ledger."
+         at /api/v1/repos/OWNER/REPO/pulls/NUMBER; next, dispatch and ledger stand beside pulls."
             .into(),
     )
 }
@@ -64,6 +65,29 @@ pub(super) async fn pulls(
     Ok(axum::Json(
         json!({ "repository": known.name, "pulls": pulls }),
     ))
+}
+
+/// Whether a dispatch may be started, who holds the slots and who waits in line.
+pub(super) async fn dispatch(
+    State(state): State<WebState>,
+    Path((owner, repo)): RepoPath,
+) -> Result<axum::Json<Value>, Lost> {
+    let outlook = outlook(&state, &owner, &repo).await?;
+    Ok(axum::Json(json!(outlook.may_start())))
+}
+
+/// What to do now, in order.
+pub(super) async fn next(
+    State(state): State<WebState>,
+    Path((owner, repo)): RepoPath,
+) -> Result<axum::Json<Value>, Lost> {
+    let outlook = outlook(&state, &owner, &repo).await?;
+    Ok(axum::Json(json!(outlook.next())))
+}
+
+async fn outlook(state: &WebState, owner: &str, repo: &str) -> Result<Outlook, Lost> {
+    let known = repository(&*state.store, owner, repo).await?;
+    Ok(Outlook::of(&*state.store, known.id, known.name).await?)
 }
 
 /// A pull request that no pass has judged yet has `null` where its verdict would speak.

@@ -19,6 +19,7 @@ mod access;
 mod api;
 mod history;
 mod known;
+mod outlooks;
 mod pages;
 pub mod server;
 mod view;
@@ -97,11 +98,14 @@ pub fn router(state: WebState) -> Router {
         .route("/repos/{owner}/{repo}/pulls/{number}", get(api::pull))
         .route("/repos/{owner}/{repo}/pulls", get(api::pulls))
         .route("/repos/{owner}/{repo}/ledger", get(api::ledger))
+        .route("/repos/{owner}/{repo}/dispatch", get(api::dispatch))
+        .route("/repos/{owner}/{repo}/next", get(api::next))
         .fallback(api::no_such_route)
         .layer(programs);
     let people = axum::middleware::from_fn_with_state(state.clone(), access::people);
     let pages = Router::new()
         .route("/", get(pages::dashboard))
+        .route("/repos/{owner}/{repo}", get(outlooks::repository_page))
         .route("/repos/{owner}/{repo}/pulls/{number}", get(pages::pull))
         .layer(people);
     Router::new()

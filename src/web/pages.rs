@@ -32,12 +32,24 @@ struct Dashboard {
     letters: Vec<DeadLetter>,
     /// How many of which outcome, those that can land first.
     tally: Vec<(usize, &'static str)>,
+    questions: Vec<Asked>,
     rows: Vec<Row>,
     repositories: usize,
 }
 
+/// A question on the owner's list.
+struct Asked {
+    page: String,
+    place: String,
+    by: String,
+    question: String,
+    default: String,
+    since: When,
+}
+
 struct Row {
     page: String,
+    of: String,
     name: RepoName,
     number: u64,
     title: String,
@@ -97,7 +109,7 @@ struct SignIn<'a> {
     refused: bool,
 }
 
-fn page(status: StatusCode, template: &impl Template) -> Response {
+pub(super) fn page(status: StatusCode, template: &impl Template) -> Response {
     match template.render() {
         Ok(html) => (status, Html(html)).into_response(),
         Err(error) => {
@@ -117,7 +129,7 @@ pub(super) fn sign_in_form(to: &str, refused: bool) -> Response {
     page(StatusCode::UNAUTHORIZED, &form)
 }
 
-fn lost(state: &WebState, lost: &Lost) -> Response {
+pub(super) fn lost(state: &WebState, lost: &Lost) -> Response {
     let message = Message {
         signed_in: state.api_token.is_some(),
         title: match lost {
@@ -167,9 +179,30 @@ async fn overview(state: &WebState) -> Result<Dashboard, Lost> {
         inbox,
         letters,
         tally: tally(&rows),
+        questions: questions(&pulls, now),
         rows,
         repositories,
     })
+}
+
+/// The owner's list, oldest first.
+fn questions(pulls: &[PullRow], now: Timestamp) -> Vec<Asked> {
+    let mut asked: Vec<_> = pulls
+        .iter()
+        .flat_map(|row| row.record.requests.questions.iter().map(move |q| (row, q)))
+        .collect();
+    asked.sort_by_key(|(_, question)| question.at);
+    asked
+        .into_iter()
+        .map(|(row, question)| Asked {
+            page: format!("/repos/{}/pulls/{}", row.name, row.pull.number),
+            place: format!("{}#{}", row.name, row.pull.number),
+            by: question.by.to_string(),
+            question: question.question.clone(),
+            default: question.default.clone(),
+            since: When::new(question.at, now),
+        })
+        .collect()
 }
 
 fn tally(rows: &[Row]) -> Vec<(usize, &'static str)> {
@@ -200,6 +233,7 @@ fn row(row: &PullRow, now: Timestamp) -> Row {
     let told = told.as_ref();
     Row {
         page: format!("/repos/{}/pulls/{}", row.name, row.pull.number),
+        of: format!("/repos/{}", row.name),
         name: row.name.clone(),
         number: row.pull.number.get(),
         title: row.pull.title.clone(),

@@ -6,6 +6,7 @@ use countersign::domain::ledger::Kind;
 use countersign::simulator::faults::{Fault, FaultPlan};
 use countersign::simulator::{Edits, PullHandle};
 
+use crate::http::Http;
 use crate::stage::{POLICY, Stage};
 
 const ISSUE: &str = "## Trap\nStarts were lost.\n\n## Proof\n`cargo test starts`\n";
@@ -275,4 +276,54 @@ async fn a_label_on_a_pull_request_is_a_fix_run_and_is_never_blocked() {
     stage.sweep().await;
     assert_eq!(pull.look(|pull| pull.labels.clone()).unwrap(), ["dispatch"]);
     assert_eq!(queued(&stage).await, [0; 0]);
+}
+
+#[tokio::test]
+async fn programs_and_people_are_told_whether_more_may_be_started_and_what_to_do_first() {
+    let stage = Stage::with_policy(&limited("  max_open_prs: 0\n")).await;
+    let http = Http::new();
+    let address = stage.serve_pages("token").await;
+    let get = async |path: &str| {
+        let request = ::http::Request::builder()
+            .uri(format!("{address}{path}"))
+            .header("authorization", "Bearer token")
+            .body(axum::body::Body::empty());
+        let (status, _, body) = http.send(request.unwrap()).await.unwrap();
+        assert_eq!(status, 200, "{path}");
+        String::from_utf8(body).unwrap()
+    };
+    let free: serde_json::Value =
+        serde_json::from_str(&get("/api/v1/repos/acme/shop/dispatch").await).unwrap();
+    assert_eq!(free["allowed"], true);
+    assert_eq!(
+        (&free["limit"], &free["open_agent_prs"]),
+        (&0.into(), &0.into())
+    );
+    let pull = open(&stage, 1, "Work");
+    let issue = ask(&stage, "Count starts");
+    stage.settle().await;
+    let full: serde_json::Value =
+        serde_json::from_str(&get("/api/v1/repos/acme/shop/dispatch").await).unwrap();
+    assert_eq!(full["allowed"], false);
+    assert_eq!(full["open_agent_prs"], 1);
+    assert_eq!(full["in_flight"], 0);
+    assert_eq!(full["queued"][0]["issue"], issue);
+    assert_eq!(
+        full["reason"],
+        "Blocked: 1 agent pull request is open, and the policy blocks above 0."
+    );
+    stage
+        .alice
+        .comment(&pull, "/ask Keep the name? | yes")
+        .unwrap();
+    stage.settle().await;
+    let next: serde_json::Value =
+        serde_json::from_str(&get("/api/v1/repos/acme/shop/next").await).unwrap();
+    let items = next["items"].as_array().unwrap().iter();
+    let kinds: Vec<_> = items.map(|item| item["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["verify", "decide", "dispatch"]);
+    let page = get("/repos/acme/shop").await;
+    assert!(page.contains("What to do next"), "{page}");
+    assert!(page.contains("… blocked"), "{page}");
+    assert!(get("/").await.contains("Keep the name?"));
 }

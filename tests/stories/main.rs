@@ -5,6 +5,9 @@
     reason = "only the pure rooms are denied the world"
 )]
 
+#[path = "../support/http.rs"]
+#[allow(dead_code, reason = "every story uses a part of it")]
+mod http;
 #[path = "../support/stage.rs"]
 #[allow(dead_code, reason = "every story uses a part of the stage")]
 mod stage;

@@ -23,6 +23,7 @@
 //!
 //! Labels on pull requests are not looked at: a fix run shortens the queue.
 
+mod answering;
 mod asking;
 mod naming;
 mod share;
@@ -32,6 +33,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use answering::{Answer, Queued, answer};
 pub use asking::{Heard, Hearing, hear, takes_writer};
 pub use naming::names;
 pub use step::{Facts, Step, count, step};

@@ -1,0 +1,136 @@
+//! What a repository looks like from what passes have put on record: who may start, what to do next.
+//!
+//! Reads the store alone, asks GitHub nothing and decides nothing; the API, the dashboard and the
+//! command line show it. What it says is as old as the last delivery: a slot is given away by a pass,
+//! which counts again.
+
+use crate::domain::dispatch::{self, Answer, Count, Holder};
+use crate::domain::gate::is_agents;
+use crate::domain::model::{PullNumber, RepoId, RepoName};
+use crate::domain::next::{self, Next, Open};
+use crate::domain::policy::{self, Policy};
+use crate::domain::render::json::Told;
+use crate::domain::request::Question;
+use crate::store::{PullRow, Store, Stored};
+
+/// What is on record of one repository.
+#[derive(Debug)]
+pub struct Outlook {
+    name: RepoName,
+    policy: Result<Policy, String>,
+    rows: Vec<PullRow>,
+    told: Vec<Option<Told>>,
+    dispatch: dispatch::Record,
+}
+
+impl Outlook {
+    /// Reads what is on record of a repository.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn of(store: &dyn Store, repo: RepoId, name: RepoName) -> Stored<Self> {
+        let memory = store.repo(repo).await?.value;
+        let branch = memory
+            .repo
+            .as_ref()
+            .and_then(|repo| repo.default_branch.as_ref());
+        let base = branch.and_then(|branch| memory.bases.get(branch));
+        let text = base.and_then(|base| base.policy.as_ref());
+        let policy = match text.map(|text| &text.file) {
+            None => Err("no pass has read the policy yet".to_owned()),
+            Some(None) => Err("there is no policy".to_owned()),
+            Some(Some((_, text))) => policy::read::read(text)
+                .map_err(|problems| format!("the policy has {} problems", problems.len())),
+        };
+        let rows = store.open_pulls(Some(repo)).await?;
+        let told = rows.iter().map(read).collect();
+        Ok(Self {
+            name,
+            policy,
+            rows,
+            told,
+            dispatch: store.dispatch(repo).await?,
+        })
+    }
+
+    /// Whether a dispatch may be started. Where it is not known, it may not.
+    pub fn may_start(&self) -> Answer {
+        match &self.policy {
+            Ok(policy) => {
+                let count = self.count(policy);
+                dispatch::answer(policy.dispatch.as_ref(), &count, &self.dispatch)
+            }
+            Err(why) => Answer {
+                allowed: false,
+                open_agent_prs: None,
+                limit: None,
+                in_flight: self.dispatch.grants.len(),
+                slots: None,
+                queued: Vec::new(),
+                holders: Vec::new(),
+                over: self.dispatch.over.clone(),
+                reason: format!("Not known: {why}."),
+            },
+        }
+    }
+
+    /// The agents' open pull requests as they are remembered; unknown where the last pass could not
+    /// count them.
+    fn count(&self, policy: &Policy) -> Count {
+        if let Some((Count::Unknown(why), _)) = &self.dispatch.counted {
+            return Count::Unknown(why.clone());
+        }
+        let agents = self
+            .rows
+            .iter()
+            .filter(|row| is_agents(&policy.agents, &row.pull));
+        Count::Known(
+            agents
+                .map(|row| Holder {
+                    number: row.pull.number,
+                    title: row.pull.title.clone(),
+                    since: row.pull.created_at,
+                })
+                .collect(),
+        )
+    }
+
+    /// What to do next.
+    pub fn next(&self) -> Next {
+        let open: Vec<Open<'_>> = self
+            .rows
+            .iter()
+            .zip(&self.told)
+            .map(|(row, told)| Open {
+                number: row.pull.number,
+                title: &row.pull.title,
+                told: told.as_ref(),
+                priority: row.record.requests.priority,
+                questions: &row.record.requests.questions,
+            })
+            .collect();
+        let dispatch = self.policy.as_ref().ok().map(|_| self.may_start());
+        next::next(&self.name, &open, dispatch.as_ref())
+    }
+
+    /// The owner's list: questions of open pull requests, oldest first.
+    pub fn questions(&self) -> Vec<(PullNumber, &Question)> {
+        let mut all: Vec<_> = self
+            .rows
+            .iter()
+            .flat_map(|row| {
+                let questions = row.record.requests.questions.iter();
+                questions.map(|question| (row.pull.number, question))
+            })
+            .collect();
+        all.sort_by_key(|(_, question)| question.at);
+        all
+    }
+}
+
+fn read(row: &PullRow) -> Option<Told> {
+    let verdict = row.record.verdict.as_ref()?;
+    Told::read(verdict)
+        .inspect_err(|error| tracing::warn!(%error, "a recorded verdict cannot be read"))
+        .ok()
+}
