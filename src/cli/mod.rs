@@ -9,6 +9,7 @@ mod explain;
 mod ledger;
 mod policy;
 mod serve;
+mod setup;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -82,6 +83,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Run the server.
     Serve(Box<ServeArgs>),
+    /// Register the GitHub App by one click on a local page, and store its credentials.
+    Setup(setup::SetupArgs),
     /// Read one pull request from GitHub and print its verdict; write nothing to GitHub.
     Explain(explain::ExplainArgs),
     /// Check a policy, or print its JSON Schema.
@@ -135,6 +138,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let ended = match cli.command {
         Command::Demo(args) => asynchronously(demo::run(args)),
         Command::Serve(args) => asynchronously(serve::run(*args)),
+        Command::Setup(args) => asynchronously(setup::run(args)),
         Command::Explain(args) => asynchronously(explain::run(args)),
         Command::Policy(PolicyCommand::Check { file }) => policy::check(&file),
         Command::Policy(PolicyCommand::Schema) => policy::schema(),

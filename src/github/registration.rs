@@ -86,11 +86,11 @@ pub struct Registered {
     /// Its id.
     pub id: AppId,
     /// Its name in addresses.
-    pub slug: String,
+    pub slug: Option<String>,
     /// The name that the person chose.
-    pub name: String,
-    /// Its page.
-    pub html_url: String,
+    pub name: Option<String>,
+    /// Its page, an `http` or `https` address.
+    pub html_url: Option<String>,
     /// Its private key, in PEM.
     pub private_key: SecretString,
     /// What deliveries are signed with; GitHub leaves it out where it made no webhook.
@@ -152,31 +152,28 @@ impl Registrar {
     }
 }
 
-/// Read by hand: what a parser complains of, it repeats, and here nothing may be.
+/// Read by hand: what a parser complains of, it repeats, and here nothing may be. Nothing but the key and
+/// the id is insisted on: this answer comes once, and a key must not be lost for want of a link.
 fn registered(value: &Value) -> Answer<Registered> {
     let text = |name: &str| {
         let text = value[name].as_str().filter(|text| !text.is_empty());
-        text.ok_or_else(|| Refused::Unreadable(format!("the new App's `{name}` is missing")))
+        text.map(str::to_owned)
     };
+    let missing = |name| Refused::Unreadable(format!("the new App's `{name}` is missing"));
     let id = value["id"].as_u64().and_then(AppId::new);
     Ok(Registered {
-        id: id.ok_or_else(|| Refused::Unreadable("the new App's `id` is missing".into()))?,
-        private_key: text("pem")?.to_owned().into(),
-        slug: text("slug")?.to_owned(),
-        name: text("name")?.to_owned(),
-        html_url: text("html_url").and_then(address)?.to_owned(),
-        webhook_secret: text("webhook_secret")
-            .ok()
-            .map(|text| text.to_owned().into()),
+        id: id.ok_or_else(|| missing("id"))?,
+        private_key: text("pem").ok_or_else(|| missing("pem"))?.into(),
+        slug: text("slug"),
+        name: text("name"),
+        html_url: text("html_url").filter(|text| is_address(text)),
+        webhook_secret: text("webhook_secret").map(Into::into),
     })
 }
 
 /// It becomes a link on a page, and a link can be more than an address.
-fn address(text: &str) -> Answer<&str> {
-    let known = text.starts_with("https://") || text.starts_with("http://");
-    known
-        .then_some(text)
-        .ok_or_else(|| Refused::Unreadable("the new App's `html_url` is no address".into()))
+fn is_address(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod history;
 mod known;
 mod pages;
 pub mod server;
+pub mod setup;
 mod view;
 
 #[cfg(test)]
