@@ -140,6 +140,8 @@ pub fn router(
     Ok(Router::new()
         .route("/", get(form))
         .route(CREATED, get(created))
+        // Browsers ask for it unasked.
+        .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
         .layer(by_address)
         .layer(axum::middleware::map_response(with_headers))
         .with_state(desk))

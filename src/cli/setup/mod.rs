@@ -8,7 +8,8 @@
 //!
 //! **Order is all.** What can be refused is refused before the page is shown ([`drawer`]), because after
 //! the click there is an App at GitHub, and its key is told once. Whoever stops the command stops it
-//! between requests: an exchange that has begun is brought to its end.
+//! between requests: an exchange that has begun is brought to its end. Signals are heeded before the
+//! first file is begun, so that none is left behind.
 //!
 //! **What is left out.** Opening the browser, which fails in ways of its own on servers; deleting an App
 //! whose credentials were lost, which GitHub offers to people alone.
@@ -122,9 +123,14 @@ fn given(flag: &str, text: Option<&str>) -> Result<Option<String>, Complaint> {
 
 /// Runs it.
 pub async fn run(args: SetupArgs) -> Ended {
+    let mut stop = std::pin::pin!(super::serve::asked_to_stop());
+    // Signals are heeded from the first poll on, and must be before there is anything to clear away.
+    if futures::poll!(stop.as_mut()).is_ready() {
+        return Err(Complaint::new(Exit::No, "stopped; nothing was stored"));
+    }
     let setup = Setup::prepare(args).await?;
     print!("{}", setup.invitation());
-    let told = setup.wait(super::serve::asked_to_stop()).await?;
+    let told = setup.wait(stop).await?;
     print!("\n{told}");
     Ok(Exit::Done)
 }

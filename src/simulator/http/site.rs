@@ -76,6 +76,8 @@ pub fn page(github: &Simulator, parts: &Parts, body: &[u8]) -> Option<Response<F
     let (owner, page) = match path.as_slice() {
         ["settings", "apps", page @ ..] => (None, page),
         ["organizations", org, "settings", "apps", page @ ..] => (Some(*org), page),
+        // Browsers ask for it wherever they see a page.
+        ["favicon.ico"] => return Some(nothing()),
         _ => return None,
     };
     let sent = pipeline::query(&String::from_utf8_lossy(body));
@@ -243,6 +245,12 @@ fn html(status: u16, title: &str, body: &str) -> Response<Full<Bytes>> {
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
     let kind = header::HeaderValue::from_static("text/html; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+fn nothing() -> Response<Full<Bytes>> {
+    let mut response = Response::default();
+    *response.status_mut() = StatusCode::NO_CONTENT;
     response
 }
 
