@@ -124,8 +124,7 @@ impl Transport {
                 self.whole.as_secs_f32()
             ))),
         };
-        // What is asked in nobody's name is proved by its address alone, which is no text for logs then.
-        let address = secret.map_or("[hidden]", |_| address);
+        let address = loggable(address, secret);
         match &outcome {
             Ok(reply) => tracing::debug!(%method, address, status = reply.status.as_u16(), "asked"),
             Err(refused) => tracing::debug!(%method, address, %refused, "asked in vain"),
@@ -165,6 +164,11 @@ impl Transport {
             body: body.to_bytes(),
         })
     }
+}
+
+/// What logs may say of an address. What is asked in nobody's name is proved by the address alone.
+fn loggable<'a>(address: &'a str, secret: Option<&SecretString>) -> &'a str {
+    secret.map_or("[hidden]", |_| address)
 }
 
 /// Splits an API address into its bare host and its whole form without a slash at the end.
@@ -237,6 +241,13 @@ mod tests {
             let error = address(text).expect_err(text).to_string();
             assert!(!error.contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn an_address_that_is_itself_the_proof_stands_in_no_log() {
+        let secret = SecretString::from("ghs_1");
+        assert_eq!(loggable("/app-manifests/c0de", None), "[hidden]");
+        assert_eq!(loggable("/app", Some(&secret)), "/app");
     }
 
     #[tokio::test]

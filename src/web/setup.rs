@@ -154,11 +154,10 @@ pub const CREATED: &str = "/created";
 async fn by_address_alone(State(desk): State<Desk>, request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST);
     let host = host.and_then(|value| value.to_str().ok());
-    let bare = desk.address.ip().to_string();
-    let ours = host == Some(desk.address.to_string().as_str())
-        // Browsers leave the port of http out.
-        || (desk.address.port() == 80 && host == Some(bare.as_str()));
-    if ours {
+    let whole = desk.address.to_string();
+    // Browsers leave the port of http out.
+    let short = whole.strip_suffix(":80");
+    if host == Some(whole.as_str()) || (short.is_some() && host == short) {
         return next.run(request).await;
     }
     let text = format!("This page answers under http://{}/ alone.\n", desk.address);

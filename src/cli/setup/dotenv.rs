@@ -181,6 +181,12 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_in_a_comment_opens_nothing() {
+        let text = added("A=1 # it's\nOLD=1\nB=x#y\n", "new").unwrap();
+        assert!(text.starts_with("A=1 # it's\n# OLD=1\nB=x#y\n"), "{text}");
+    }
+
+    #[test]
     fn whatever_the_value_it_is_read_back() {
         for value in [
             "plain",

@@ -488,6 +488,29 @@ async fn whoever_stops_it_leaves_nothing_behind() {
 }
 
 #[tokio::test]
+async fn an_address_that_github_refuses_is_named() {
+    let desk = Desk::new().await;
+    for (url, named) in [
+        ("http://localhost:8137", true),
+        ("http://127.0.0.1:8137", true),
+        ("http://[::1]:8137", true),
+        ("https://gate.example", false),
+        ("https://localhost.example", false),
+    ] {
+        let args = SetupArgs {
+            public_url: Some(url.to_owned()),
+            ..desk.args()
+        };
+        let text = Setup::prepare(args).await.unwrap().invitation();
+        assert_eq!(
+            text.contains("GitHub refuses webhooks on the machine itself"),
+            named,
+            "{url}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn github_is_where_its_api_is_unless_it_is_named() {
     let desk = Desk::new().await;
     for (api, named, github) in [
