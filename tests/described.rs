@@ -20,7 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use countersign::domain::model::{HeadSha, PullNumber, RepoName};
-use countersign::github::Reads;
+use countersign::github::registration::Registrar;
+use countersign::github::{Reads, Refused, Timeouts};
 use countersign::simulator::faults::{Fault, FaultPlan};
 use countersign::simulator::http::Call;
 use countersign::simulator::world::{RequiredReviews, Rule};
@@ -219,6 +220,10 @@ async fn life() -> Vec<Call> {
 
 /// What is asked at the start, by the command line, and where deliveries left something open.
 async fn seldom(stage: &Stage, pull: &PullHandle) {
+    // Before there is an App: the answer is nobody's, the request is what counts.
+    let nobody = Registrar::new(&stage.api_url, &Timeouts::default(), stage.clock.clone());
+    let refused = nobody.unwrap().exchange(&"0".repeat(40)).await;
+    assert!(matches!(refused, Err(Refused::NotFound(_))), "{refused:?}");
     let github = stage::client(&stage.github, &stage.api_url, stage.clock.clone());
     github.app().await.unwrap();
     let name = RepoName::parse("acme/shop").unwrap();
@@ -318,6 +323,7 @@ async fn every_request_is_one_that_github_describes() {
     GET /repos/{owner}/{repo}/rules/branches/{branch}
     GET /users/{username}
     PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}
+    POST /app-manifests/{code}/conversions
     POST /app/installations/{installation_id}/access_tokens
     POST /graphql
     POST /repos/{owner}/{repo}/check-runs

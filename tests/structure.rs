@@ -604,6 +604,7 @@ fn the_manifest_asks_for_exactly_what_is_used() {
         "actions: write",
         "deployments: read",
         "members: read",
+        "merge_queues: read",
         "metadata: read",
     ];
     assert_eq!(lists["default_events"], set(&events));

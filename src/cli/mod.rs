@@ -12,6 +12,7 @@ mod lint;
 mod next;
 mod policy;
 mod serve;
+mod setup;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -85,6 +86,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Run the server.
     Serve(Box<ServeArgs>),
+    /// Register the GitHub App by one click on a local page, and store its credentials.
+    Setup(setup::SetupArgs),
     /// Read one pull request from GitHub and print its verdict; write nothing to GitHub.
     Explain(explain::ExplainArgs),
     /// Say what to do now in a repository, in order: land, verify, fix, decide, dispatch.
@@ -142,6 +145,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(args) => asynchronously(serve::run(*args)),
         Command::Doctor(args) => asynchronously(doctor::run(*args)),
         Command::Next(args) => asynchronously(next::run(args)),
+        Command::Setup(args) => asynchronously(setup::run(args)),
         Command::Explain(args) => asynchronously(explain::run(args)),
         Command::Policy(PolicyCommand::Check(args)) => asynchronously(lint::run(*args)),
         Command::Policy(PolicyCommand::Schema) => policy::schema(),

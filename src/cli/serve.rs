@@ -69,7 +69,7 @@ pub async fn run(args: ServeArgs) -> Ended {
 }
 
 /// Ctrl-C, or the signal that service managers send.
-async fn asked_to_stop() {
+pub(super) async fn asked_to_stop() {
     let interrupt = async {
         // Without signals the server can still be killed; deliveries are durable.
         if tokio::signal::ctrl_c().await.is_err() {

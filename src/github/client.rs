@@ -327,7 +327,7 @@ impl Client {
     async fn sent(&self, who: Principal, ask: &Ask, secret: &SecretString) -> Answer<Reply> {
         let reply = self
             .transport
-            .send(&ask.method, &ask.address, secret, ask.body.as_ref())
+            .send(&ask.method, &ask.address, Some(secret), ask.body.as_ref())
             .await?;
         if let Some(limit) = reply.limit(self.now()) {
             self.hold(who, ask.budget, limit);

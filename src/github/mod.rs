@@ -29,7 +29,7 @@
 //!
 //! `transport` sends one request; `auth` and `tokens` put a name to it; `quota` keeps calls away for
 //! a while; `client` joins these and knows what may be done twice; `listing`, `reads` and `writes` are
-//! the endpoints; `wire` and `patch` turn what came into facts, and are pure.
+//! the endpoints; `registration` asks before there is an App; `wire` and `patch` turn what came into facts, and are pure.
 
 pub mod auth;
 pub mod client;
@@ -39,6 +39,7 @@ mod patch;
 mod quota;
 mod reads;
 mod refusal;
+pub mod registration;
 mod tokens;
 mod transport;
 mod wire;

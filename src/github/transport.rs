@@ -101,7 +101,8 @@ impl Transport {
         (here && below).then(|| self.rest(path))
     }
 
-    /// Sends one request, once. Whatever status comes back is an answer.
+    /// Sends one request, once, in the name of who has the token or assertion `secret`; in nobody's name
+    /// without one. Whatever status comes back is an answer.
     ///
     /// # Errors
     /// [`Refused::NoAnswer`] alone: after a write, the outcome is unknown.
@@ -109,7 +110,7 @@ impl Transport {
         &self,
         method: &Method,
         address: &str,
-        secret: &SecretString,
+        secret: Option<&SecretString>,
         body: Option<&Value>,
     ) -> Answer<Reply> {
         let answered = tokio::time::timeout(
@@ -123,6 +124,7 @@ impl Transport {
                 self.whole.as_secs_f32()
             ))),
         };
+        let address = loggable(address, secret);
         match &outcome {
             Ok(reply) => tracing::debug!(%method, address, status = reply.status.as_u16(), "asked"),
             Err(refused) => tracing::debug!(%method, address, %refused, "asked in vain"),
@@ -134,17 +136,21 @@ impl Transport {
         &self,
         method: Method,
         address: &str,
-        secret: &SecretString,
+        secret: Option<&SecretString>,
         body: Option<&Value>,
     ) -> Answer<Reply> {
-        let mut bearer = HeaderValue::from_str(&format!("Bearer {}", secret.expose_secret()))
-            .map_err(|_| Refused::NoAnswer("the token cannot be sent in a header".into()))?;
-        bearer.set_sensitive(true);
-        let request = Request::builder()
+        let mut request = Request::builder()
             .method(method)
             .uri(address)
-            .header(header::ACCEPT, "application/vnd.github+json")
-            .header(header::AUTHORIZATION, bearer);
+            .header(header::ACCEPT, "application/vnd.github+json");
+        if let Some(secret) = secret {
+            let mut bearer = HeaderValue::from_str(&format!("Bearer {}", secret.expose_secret()))
+                .map_err(|_| {
+                Refused::NoAnswer("the token cannot be sent in a header".into())
+            })?;
+            bearer.set_sensitive(true);
+            request = request.header(header::AUTHORIZATION, bearer);
+        }
         let lost = |error: octocrab::Error| Refused::NoAnswer(root_cause(&error));
         let request = self.crab.build_request(request, body).map_err(lost)?;
         let (parts, body) = self.crab.execute(request).await.map_err(lost)?.into_parts();
@@ -158,6 +164,11 @@ impl Transport {
             body: body.to_bytes(),
         })
     }
+}
+
+/// What logs may say of an address. What is asked in nobody's name is proved by the address alone.
+fn loggable<'a>(address: &'a str, secret: Option<&SecretString>) -> &'a str {
+    secret.map_or("[hidden]", |_| address)
 }
 
 /// Splits an API address into its bare host and its whole form without a slash at the end.
@@ -230,6 +241,13 @@ mod tests {
             let error = address(text).expect_err(text).to_string();
             assert!(!error.contains("secret"), "{error}");
         }
+    }
+
+    #[test]
+    fn an_address_that_is_itself_the_proof_stands_in_no_log() {
+        let secret = SecretString::from("ghs_1");
+        assert_eq!(loggable("/app-manifests/c0de", None), "[hidden]");
+        assert_eq!(loggable("/app", Some(&secret)), "/app");
     }
 
     #[tokio::test]

@@ -24,6 +24,8 @@ pub use args::{CredentialArgs, ServeArgs};
 
 use crate::domain::model::AppId;
 
+pub use read::address;
+
 /// Where GitHub is, unless told otherwise.
 pub const GITHUB_API_URL: &str = "https://api.github.com";
 /// Where the server listens, unless told otherwise.

@@ -189,16 +189,21 @@ fn token(text: Option<SecretString>) -> Read<Option<SecretString>> {
         .transpose()
 }
 
-/// An `http` or `https` address, without the slash at its end.
-fn url(setting: &'static str, text: &str, remedy: &str) -> Read<String> {
+/// An `http` or `https` address without a password, without the slash at its end; nothing for any other
+/// text.
+pub fn address(text: &str) -> Option<String> {
     let uri = text.parse::<http::Uri>().ok().filter(|uri| {
         matches!(uri.scheme_str(), Some("http" | "https"))
             && uri.host().is_some_and(|host| !host.is_empty())
             && uri.query().is_none()
             && !uri.authority().is_some_and(|it| it.as_str().contains('@'))
     });
-    match uri {
-        Some(_) => Ok(text.trim_end_matches('/').to_owned()),
+    uri.map(|_| text.trim_end_matches('/').to_owned())
+}
+
+fn url(setting: &'static str, text: &str, remedy: &str) -> Read<String> {
+    match address(text) {
+        Some(address) => Ok(address),
         // It may hold a password; it is not repeated.
         None => Err(Complaint::new(
             setting,

@@ -22,6 +22,7 @@ mod known;
 mod outlooks;
 mod pages;
 pub mod server;
+pub mod setup;
 mod view;
 
 #[cfg(test)]

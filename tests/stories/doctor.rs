@@ -425,7 +425,7 @@ async fn the_doctor_as_a_command_says_everything_and_ends_by_what_it_found() {
     GitHub App
       ok       clock        this machine's clock and GitHub's differ by 0 s
       ok       app          GitHub knows us as `countersign` (App APP)
-      ok       permissions  it asks for all 9 permissions of `app-manifest.yml`
+      ok       permissions  it asks for all 10 permissions of `app-manifest.yml`
       ok       events       it subscribed to all 14 events of `app-manifest.yml`
 
     Webhook

@@ -154,7 +154,7 @@ fn where_nothing_is_wrong_everything_that_was_looked_at_is_named() {
     GitHub App
       ok       clock        this machine's clock and GitHub's differ by 1 s
       ok       app          GitHub knows us as `countersign` (App 7)
-      ok       permissions  it asks for all 9 permissions of `app-manifest.yml`
+      ok       permissions  it asks for all 10 permissions of `app-manifest.yml`
       ok       events       it subscribed to all 14 events of `app-manifest.yml`
 
     Webhook
@@ -580,7 +580,7 @@ fn what_is_to_be_mended_stands_below_what_was_seen() {
       problem  clock        this machine's clock is 95 s ahead of GitHub's
                mend: set it right, best by NTP: GitHub refuses what is signed outside its time
       ok       app          GitHub knows us as `countersign` (App 7)
-      ok       permissions  it asks for all 9 permissions of `app-manifest.yml`
+      ok       permissions  it asks for all 10 permissions of `app-manifest.yml`
       ok       events       it subscribed to all 14 events of `app-manifest.yml`
       note     events       it subscribed to what it does not use: `star`
 

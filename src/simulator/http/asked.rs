@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Face;
+use crate::simulator::Credentials;
 use crate::simulator::auth::Caller;
 use crate::simulator::world::{AppId, Done, Principal, Pull, Refusal, Repo, RepoId, World};
 
@@ -12,6 +13,8 @@ pub struct Scene<'a> {
     pub world: &'a mut World,
     /// The rest of GitHub.
     pub face: &'a Face,
+    /// What our App proves itself with.
+    pub credentials: &'a Credentials,
 }
 
 /// A call.

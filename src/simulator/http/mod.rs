@@ -9,6 +9,9 @@
 //! dropping its last handle ends the server and cuts its connections. A call is handled whole before
 //! the next one is, so that a story's acts and a client's calls are always in *some* order.
 //!
+//! Beside the API stand the few pages on which an App is registered (`site`); they are no API calls and
+//! are not written down as such.
+//!
 //! **What is left out.** TLS, HTTP/2, GraphQL beyond one query, users' tokens, the limit of 100 calls
 //! at once (no two calls are ever handled at once), `Last-Modified`.
 
@@ -21,11 +24,13 @@ mod conversation;
 mod graphql;
 mod issues;
 mod limits;
+mod manifest;
 mod pipeline;
 mod pulls;
 mod reply;
 mod repos;
 mod routes;
+mod site;
 #[cfg(test)]
 mod tests;
 
@@ -79,6 +84,7 @@ struct Desk {
     calls: Vec<Call>,
     faults: FaultPlan,
     first_answers: HashMap<String, Reply>,
+    codes: site::Codes,
 }
 
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use super::asked::{Asked, Scene};
 use super::limits::{self, Charge};
 use super::reply::{self, Reply};
 use super::routes::{self, Found, Whose};
-use super::{Acquaintance, Call};
+use super::{Acquaintance, Call, site};
 use crate::simulator::Simulator;
 use crate::simulator::auth::{self, Caller, Needs};
 use crate::simulator::faults::{Fault, FaultPlan};
@@ -62,7 +62,13 @@ async fn answer(
     let body = Limited::new(body, LARGEST).collect().await;
     let body = body.map_err(|_| Ended)?.to_bytes();
     // No handle is held while nothing is said: the simulator may go meanwhile.
-    let outcome = github.meet().ok_or(Ended)?.take(&parts, &body);
+    let outcome = {
+        let github = github.meet().ok_or(Ended)?;
+        match site::page(&github, &parts, &body) {
+            Some(page) => Outcome::Answered(page),
+            None => github.take(&parts, &body),
+        }
+    };
     match outcome {
         Outcome::Answered(response) => Ok(response),
         Outcome::Silence => std::future::pending().await,
@@ -221,6 +227,7 @@ impl Simulator {
         let mut scene = Scene {
             world: &mut world,
             face: &self.face,
+            credentials: &self.credentials,
         };
         let reply = handle(&mut scene, parts, body, found, caller);
         let mut reply = reply.unwrap_or_else(|refusal| Reply::refused(&refusal));
@@ -341,7 +348,8 @@ fn read_body(body: &[u8]) -> Done<Value> {
     serde_json::from_slice(body).map_err(|_| Refusal::new(400, "Problems parsing JSON"))
 }
 
-fn query(text: &str) -> Vec<(String, String)> {
+/// The pairs of a query or a form, decoded, in order.
+pub fn query(text: &str) -> Vec<(String, String)> {
     let decode = |part: &str| {
         let spaced = part.replace('+', " ");
         percent_encoding::percent_decode_str(&spaced)

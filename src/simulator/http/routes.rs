@@ -6,7 +6,7 @@
 
 use super::asked::{Asked, Scene};
 use super::reply::Reply;
-use super::{app, checks, code, compare, conversation, graphql, issues, pulls, repos};
+use super::{app, checks, code, compare, conversation, graphql, issues, pulls, repos, site};
 use crate::simulator::auth::Needs;
 use crate::simulator::world::{Done, RepoId};
 
@@ -96,6 +96,12 @@ const WRITE_TALK: Needs = Needs::Write(&["issues", "pull_requests"]);
 pub const PLAIN: &[Route] = &[
     get("/meta", Needs::Nothing, app::meta),
     get("/rate_limit", Needs::Nothing, app::rate_limit),
+    does(
+        "POST",
+        "/app-manifests/{code}/conversions",
+        Needs::Nothing,
+        site::convert,
+    ),
     get("/app", Needs::App, app::app),
     get("/app/installations", Needs::App, app::installations),
     get("/app/installations/{id}", Needs::App, app::installation),

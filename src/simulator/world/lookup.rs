@@ -15,13 +15,14 @@ use crate::simulator::git::{self, Pool};
 pub const WEB_FLOW: AccountId = 19_864_447;
 
 /// What our App asks for, as its manifest says.
-const OUR_PERMISSIONS: [(&str, &str); 9] = [
+const OUR_PERMISSIONS: [(&str, &str); 10] = [
     ("actions", "write"),
     ("checks", "write"),
     ("contents", "write"),
     ("deployments", "read"),
     ("issues", "write"),
     ("members", "read"),
+    ("merge_queues", "read"),
     ("metadata", "read"),
     ("pull_requests", "write"),
     ("statuses", "write"),

@@ -6,6 +6,7 @@ mod deliveries;
 mod faults;
 mod lists;
 mod reading;
+mod registering;
 mod writing;
 
 use bytes::Bytes;
