@@ -6,11 +6,13 @@
 
 use crate::domain::dispatch::{self, Answer, Count, Holder};
 use crate::domain::gate::is_agents;
-use crate::domain::model::{PullNumber, RepoId, RepoName};
+use crate::domain::ledger::Entry;
+use crate::domain::model::{PullNumber, RepoId, RepoName, Timestamp};
 use crate::domain::next::{self, Next, Open};
 use crate::domain::policy::{self, Policy};
 use crate::domain::render::json::Told;
 use crate::domain::request::Question;
+use crate::domain::scorecard::{self, Scorecard};
 use crate::store::{PullRow, Store, Stored};
 
 /// What is on record of one repository.
@@ -125,6 +127,30 @@ impl Outlook {
             .collect();
         all.sort_by_key(|(_, question)| question.at);
         all
+    }
+}
+
+/// How many entries of the ledger are read at a time.
+const PAGE: u32 = 1_000;
+
+/// The outcome figures of a repository over a span of time.
+///
+/// # Errors
+/// The store's.
+pub async fn scorecard(
+    store: &dyn Store,
+    repo: RepoId,
+    since: Timestamp,
+    until: Timestamp,
+) -> Stored<Scorecard> {
+    let mut entries: Vec<Entry> = Vec::new();
+    loop {
+        let after = entries.last().map_or(0, |entry| entry.seq);
+        let page = store.ledger(Some(repo), after, PAGE).await?;
+        if page.is_empty() {
+            return Ok(scorecard::count(&entries, since, until));
+        }
+        entries.extend(page);
     }
 }
 

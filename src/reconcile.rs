@@ -23,7 +23,7 @@ use crate::domain::model::{HeadSha, Key, PullNumber, RepoId};
 use crate::domain::plan::{self, AskOrder, Plan, Standing};
 use crate::domain::render::json;
 use crate::domain::request::Wish;
-use crate::domain::verdict::{self, Outcome, Verdict};
+use crate::domain::verdict::{self, Landing, Outcome, Verdict};
 use crate::execute::{Execute, ExecuteError, Executed};
 use crate::gather::{Gather, Gathered, Kept};
 use crate::github::Refused;
@@ -285,6 +285,10 @@ impl Reconcile {
         if news {
             entries.push(draft(Kind::Verdict, verdict_entry(verdict)));
         }
+        if self.would_have(verdict) && record.would != verdict.head {
+            record.would.clone_from(&verdict.head);
+            entries.push(draft(Kind::WouldHave, json!({ "would": "merged" })));
+        }
         let hold = gathered.snapshot.hold.as_ref();
         if hold.is_some() != record.held {
             record.held = hold.is_some();
@@ -312,6 +316,14 @@ impl Reconcile {
             .filter(|refusal| Some(&refusal.head) == verdict.head.as_ref());
         record.verdict = Some(value);
         self.store.save_record(lease, record, entries, now).await
+    }
+
+    /// Whether a head is ready where nothing is merged: the policy only observes, or the server writes
+    /// nothing.
+    fn would_have(&self, verdict: &Verdict) -> bool {
+        verdict.outcome == Outcome::Ready
+            && verdict.freshness == Freshness::Confirmed
+            && (self.shadow || verdict.landing == Landing::Observed)
     }
 
     async fn carry_out(

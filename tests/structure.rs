@@ -64,7 +64,7 @@ const DOMAIN: &[&[&str]] = &[
     &["gate", "verdict", "landing", "doctor"],
     &["render"],
     &["dispatch", "plan"],
-    &["next"],
+    &["next", "scorecard"],
 ];
 
 const LONGEST_FILE: usize = 600;

@@ -11,6 +11,7 @@ mod ledger;
 mod lint;
 mod next;
 mod policy;
+mod scorecard;
 mod serve;
 mod setup;
 
@@ -92,6 +93,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Say what to do now in a repository, in order: land, verify, fix, decide, dispatch.
     Next(next::NextArgs),
+    /// Count the outcome figures of a repository, from the server's ledger.
+    Scorecard(scorecard::ScorecardArgs),
     /// Look whether everything is set up so that the gate works, and say how to mend what is not.
     Doctor(Box<doctor::DoctorArgs>),
     /// Check a policy, or print its JSON Schema.
@@ -144,6 +147,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Demo(args) => asynchronously(demo::run(args)),
         Command::Serve(args) => asynchronously(serve::run(*args)),
         Command::Doctor(args) => asynchronously(doctor::run(*args)),
+        Command::Scorecard(args) => asynchronously(scorecard::run(args)),
         Command::Next(args) => asynchronously(next::run(args)),
         Command::Setup(args) => asynchronously(setup::run(args)),
         Command::Explain(args) => asynchronously(explain::run(args)),

@@ -5,10 +5,10 @@ use clap::Args;
 use super::ledger::DatabaseArg;
 use super::{Complaint, Ended, Exit, database};
 use crate::clock::Clock;
-use crate::domain::model::RepoName;
+use crate::domain::model::{RepoId, RepoName};
 use crate::domain::next;
 use crate::outlook::Outlook;
-use crate::store::StoreError;
+use crate::store::{Store, StoreError};
 
 /// Which repository.
 #[derive(Debug, Args)]
@@ -23,25 +23,31 @@ pub struct NextArgs {
     database: DatabaseArg,
 }
 
-fn parse_name(text: &str) -> Result<RepoName, String> {
+/// A repository's name, as typed.
+pub fn parse_name(text: &str) -> Result<RepoName, String> {
     RepoName::parse(text)
         .map_err(|error| format!("{error}; write it as OWNER/REPO, such as acme/shop"))
+}
+
+/// The repository of a name, if the server knows it.
+pub async fn known(store: &dyn Store, name: &RepoName) -> Result<RepoId, Complaint> {
+    let internal = |error: StoreError| Complaint::new(Exit::Internal, error.to_string());
+    let known = store.repo_named(name).await.map_err(internal)?;
+    known.ok_or_else(|| {
+        Complaint::new(
+            Exit::Usage,
+            format!(
+                "{name} is not known to this server: install the App on it, or look at the spelling"
+            ),
+        )
+    })
 }
 
 /// Runs it. Exit code 0, whatever there is to do.
 pub async fn run(args: NextArgs) -> Ended {
     let store = database::existing(args.database.url()).await?;
     let internal = |error: StoreError| Complaint::new(Exit::Internal, error.to_string());
-    let known = store.repo_named(&args.repo).await.map_err(internal)?;
-    let Some(repo) = known else {
-        return Err(Complaint::new(
-            Exit::Usage,
-            format!(
-                "{} is not known to this server: install the App on it, or look at the spelling",
-                args.repo
-            ),
-        ));
-    };
+    let repo = known(&*store, &args.repo).await?;
     let outlook = Outlook::of(&*store, repo, args.repo).await;
     let list = outlook.map_err(internal)?.next();
     if args.json {

@@ -20,6 +20,7 @@ pub mod plan;
 pub mod policy;
 pub mod render;
 pub mod request;
+pub mod scorecard;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod verdict;

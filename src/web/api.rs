@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::WebState;
 use super::known::{Lost, PullPath, RepoPath, number, repository};
 use crate::domain::model::RepoId;
-use crate::outlook::Outlook;
+use crate::outlook::{self, Outlook};
 use crate::store::{PullRow, Store, StoreError};
 
 impl IntoResponse for Lost {
@@ -32,7 +32,7 @@ impl IntoResponse for Lost {
 pub(super) async fn no_such_route() -> Lost {
     Lost::Unknown(
         "There is no such address. Pull requests are at /api/v1/repos/OWNER/REPO/pulls, one of them \
-         at /api/v1/repos/OWNER/REPO/pulls/NUMBER; next, dispatch and ledger stand beside pulls."
+         at /api/v1/repos/OWNER/REPO/pulls/NUMBER; next, dispatch, scorecard and ledger stand beside pulls."
             .into(),
     )
 }
@@ -83,6 +83,30 @@ pub(super) async fn next(
 ) -> Result<axum::Json<Value>, Lost> {
     let outlook = outlook(&state, &owner, &repo).await?;
     Ok(axum::Json(json!(outlook.next())))
+}
+
+/// Since when figures are counted.
+#[derive(Deserialize)]
+pub(super) struct Since {
+    since: Option<chrono::NaiveDate>,
+}
+
+/// The outcome figures since a day (`?since=YYYY-MM-DD`, UTC), or of the last 30 days.
+pub(super) async fn scorecard(
+    State(state): State<WebState>,
+    Path((owner, repo)): RepoPath,
+    asked: Result<Query<Since>, QueryRejection>,
+) -> Result<axum::Json<Value>, Lost> {
+    let wrong = |_| Lost::Wrong("`since` is a day: ?since=2026-03-01".into());
+    let Query(Since { since }) = asked.map_err(wrong)?;
+    let known = repository(&*state.store, &owner, &repo).await?;
+    let until = state.clock.now();
+    let since = match since {
+        Some(day) => day.and_time(chrono::NaiveTime::MIN).and_utc(),
+        None => until - chrono::Duration::days(30),
+    };
+    let figures = outlook::scorecard(&*state.store, known.id, since, until).await?;
+    Ok(axum::Json(json!(figures)))
 }
 
 async fn outlook(state: &WebState, owner: &str, repo: &str) -> Result<Outlook, Lost> {

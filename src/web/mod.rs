@@ -101,6 +101,7 @@ pub fn router(state: WebState) -> Router {
         .route("/repos/{owner}/{repo}/ledger", get(api::ledger))
         .route("/repos/{owner}/{repo}/dispatch", get(api::dispatch))
         .route("/repos/{owner}/{repo}/next", get(api::next))
+        .route("/repos/{owner}/{repo}/scorecard", get(api::scorecard))
         .fallback(api::no_such_route)
         .layer(programs);
     let people = axum::middleware::from_fn_with_state(state.clone(), access::people);

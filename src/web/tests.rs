@@ -555,7 +555,7 @@ async fn what_is_not_known_is_answered_with_what_to_do() {
     /api/v1/repos/acme/sh%20op/pulls
       The repository acme/sh op is not known here. Install the App on it; GitHub tells this server within seconds, and the next sweep finds it in any case.
     /api/v1/elsewhere
-      There is no such address. Pull requests are at /api/v1/repos/OWNER/REPO/pulls, one of them at /api/v1/repos/OWNER/REPO/pulls/NUMBER; next, dispatch and ledger stand beside pulls.
+      There is no such address. Pull requests are at /api/v1/repos/OWNER/REPO/pulls, one of them at /api/v1/repos/OWNER/REPO/pulls/NUMBER; next, dispatch, scorecard and ledger stand beside pulls.
     "#);
     let page = get(&state(full()), "/repos/acme/shop/pulls/7").await;
     assert_eq!(page.status, StatusCode::NOT_FOUND);

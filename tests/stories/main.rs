@@ -23,4 +23,5 @@ mod identity;
 mod lint;
 mod merging;
 mod mutation;
+mod observing;
 mod policy;

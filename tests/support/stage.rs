@@ -136,6 +136,19 @@ impl Stage {
         self.app = product(&self.github, &api, store, self.clock.clone()).await;
     }
 
+    /// The product anew over the same store, writing nothing to GitHub.
+    pub async fn shadow(&mut self) {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let parts = Parts {
+            shadow: true,
+            ..parts(&self.github, &self.api_url, store, clock)
+        };
+        self.app = App::new(parts);
+        self.app.open_inbox();
+        let address = serve(&self.app).await;
+        self.github.set_webhook(format!("{address}/webhook"));
+    }
+
     /// Serves pages and API over the same store to who has the token; tells where.
     pub async fn serve_pages(&self, token: &str) -> String {
         let (store, clock) = (self.store.clone(), self.clock.clone());

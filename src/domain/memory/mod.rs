@@ -194,6 +194,8 @@ pub struct PullRecord {
     pub answered_at: Vec<Timestamp>,
     /// When comments that anybody may write were heard, of the last hour.
     pub open_asks_at: Vec<Timestamp>,
+    /// The head of which it was written down that it would have been merged.
+    pub would: Option<HeadSha>,
     /// Somebody was told that descriptions hold no commands.
     pub hinted: bool,
     /// How many passes in a row read from GitHub what remembered facts had promised otherwise.

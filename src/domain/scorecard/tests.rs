@@ -1,0 +1,159 @@
+use serde_json::json;
+
+use super::*;
+use crate::domain::ledger::{Draft, seal};
+use crate::domain::model::{RepoId, RepoName};
+use crate::domain::testing::{head, time};
+
+/// Entries of one repository: kind, time, pull request, body.
+fn entries(all: &[(Kind, &str, u64, Value)]) -> Vec<Entry> {
+    let mut sealed: Vec<Entry> = Vec::new();
+    for (kind, at, number, body) in all {
+        let draft = Draft {
+            at: time(at),
+            kind: *kind,
+            repo: RepoId::new(1).unwrap(),
+            number: PullNumber::new(*number),
+            head: Some(head(char::from_digit(*number as u32, 16).unwrap())),
+            body: body.clone(),
+        };
+        let last = sealed.last().map(|last| (last.seq, last.hash.as_str()));
+        sealed.push(seal(draft, last));
+    }
+    sealed
+}
+
+fn judged(outcome: &str, gates: &[(&str, &str)]) -> Value {
+    let gates: Vec<_> = gates
+        .iter()
+        .map(|(gate, state)| json!({ "gate": gate, "state": state, "reason": "" }))
+        .collect();
+    json!({ "outcome": outcome, "gates": gates })
+}
+
+fn month() -> Vec<Entry> {
+    let waiting = judged(
+        "waiting",
+        &[
+            ("certification", "satisfied"),
+            ("second_verifier", "waiting"),
+        ],
+    );
+    let refuted = judged(
+        "blocked",
+        &[
+            ("certification", "satisfied"),
+            ("second_verifier", "failed"),
+        ],
+    );
+    let ready = judged(
+        "ready",
+        &[
+            ("certification", "satisfied"),
+            ("second_verifier", "satisfied"),
+        ],
+    );
+    let olga = json!({ "id": 1, "login": "olga" });
+    entries(&[
+        (Kind::Verdict, "03-01 10:00", 1, waiting.clone()),
+        (Kind::Verdict, "03-01 11:00", 1, refuted),
+        (Kind::Verdict, "03-01 13:00", 1, ready.clone()),
+        (
+            Kind::Landed,
+            "03-01 13:00",
+            1,
+            json!({ "judged": "as_judged" }),
+        ),
+        (Kind::Verdict, "03-02 10:00", 2, waiting.clone()),
+        (Kind::Override, "03-02 11:00", 2, json!({ "by": olga })),
+        (
+            Kind::Landed,
+            "03-02 12:00",
+            2,
+            json!({ "judged": "as_judged" }),
+        ),
+        (Kind::Verdict, "03-03 10:00", 3, waiting),
+        (
+            Kind::MergedPastGate,
+            "03-03 11:00",
+            3,
+            json!({ "verdict_before": "waiting" }),
+        ),
+        (
+            Kind::Freeze,
+            "03-03 12:00",
+            3,
+            json!({ "base": "main", "frozen": "x", "by": olga }),
+        ),
+        (
+            Kind::Freeze,
+            "03-03 12:00",
+            3,
+            json!({ "base": "main", "frozen": "by itself" }),
+        ),
+        (Kind::Escaped, "03-03 13:00", 4, json!({ "through": 1 })),
+        (
+            Kind::Dispatch,
+            "03-03 14:00",
+            7,
+            json!({ "what": "#7 asks for a dispatch" }),
+        ),
+        (
+            Kind::Dispatch,
+            "03-03 14:00",
+            7,
+            json!({ "what": "#7 was granted" }),
+        ),
+        (
+            Kind::Dispatch,
+            "03-03 14:00",
+            8,
+            json!({ "what": "#8 asks for a dispatch" }),
+        ),
+        (
+            Kind::WouldHave,
+            "03-03 14:00",
+            8,
+            json!({ "would": "the dispatch of #8 queued: full" }),
+        ),
+        (
+            Kind::WouldHave,
+            "03-03 14:00",
+            9,
+            json!({ "would": "the dispatch of #9 granted" }),
+        ),
+        (
+            Kind::WouldHave,
+            "03-03 14:00",
+            5,
+            json!({ "would": "merged" }),
+        ),
+    ])
+}
+
+#[test]
+fn the_figures_are_counted_from_the_ledger() {
+    let card = count(&month(), time("03-01 00:00"), time("04-01 00:00"));
+    insta::assert_snapshot!(markdown(&RepoName::parse("acme/shop").unwrap(), &card));
+    assert_eq!(
+        card.seconds_open_by_gate["second_verifier"],
+        (3 + 2 + 1) * 3_600
+    );
+    assert_eq!(card.interventions_per_merge, Some(2.0 / 3.0));
+}
+
+#[test]
+fn what_lies_outside_the_span_only_tells_how_things_stood() {
+    let card = count(&month(), time("03-02 11:30"), time("03-03 10:30"));
+    assert_eq!(
+        (card.merged, card.merged_past_gate, card.overrides),
+        (1, 0, 0)
+    );
+    // The waiver came before, and the head that it is for was merged within.
+    assert_eq!(card.merges_with_override, 1);
+    // Open from before, and still open at the end.
+    assert_eq!(card.seconds_open_by_gate["second_verifier"], 1_800 + 1_800);
+    let nothing = count(&[], time("03-01 00:00"), time("04-01 00:00"));
+    assert_eq!(nothing.escaped_per_merge, None);
+    assert_eq!(nothing.median_seconds_to_merge, None);
+}
