@@ -14,24 +14,23 @@
 //! Every read that fails becomes a fact of its own, "unavailable, because ...". A used-up rate limit is
 //! noted as well, so that the pass can end and come back when GitHub listens again.
 
+mod policies;
 mod recall;
 mod wants;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::clock::Clock;
 use crate::domain::facts::{
-    Base, Comparison, Fetched, Freshness, PlatformRule, PolicyFact, PullRequest, PullState,
-    Snapshot,
+    Base, Comparison, Fetched, Freshness, PlatformRule, PolicyFact, PolicyOrigin, PullRequest,
+    PullState, Snapshot,
 };
-use crate::domain::memory::{
-    BaseMemory, HeadMemory, PolicyText, PullMemory, PullRecord, RepoMemory,
-};
+use crate::domain::memory::{HeadMemory, PullMemory, PullRecord, RepoMemory};
 use crate::domain::model::{
     AppId, BaseRef, HeadSha, Oid, PolicyDigest, PullNumber, RepoId, Repository,
 };
-use crate::domain::policy::{self, Policy, Problem};
+use crate::domain::policy::{Policy, Problem};
 use crate::github::{Answer, Reads, Refused};
 use crate::store::{Store, Stored, Versioned};
 use recall::{as_first_written, fill_from_head, fill_from_memory, first_sight, remember_lists};
@@ -84,14 +83,23 @@ struct Trouble {
 }
 
 impl Trouble {
+    fn wait(&mut self, after: chrono::Duration) {
+        self.limited = Some(self.limited.map_or(after, |held| held.max(after)));
+    }
+
+    /// Waits as long as another has to; who may act where is each one's own matter.
+    fn wait_as(&mut self, other: &Self) {
+        if let Some(after) = other.limited {
+            self.wait(after);
+        }
+    }
+
     fn fact<T>(&mut self, answer: Answer<T>) -> Fetched<T> {
         match answer {
             Ok(value) => Fetched::Known(value),
             Err(refused) => {
                 match &refused {
-                    Refused::Limited { after } => {
-                        self.limited = Some(self.limited.map_or(*after, |held| held.max(*after)));
-                    }
+                    Refused::Limited { after } => self.wait(*after),
                     Refused::Inactive(_) => self.inactive = true,
                     _ => {}
                 }
@@ -160,7 +168,7 @@ impl Gather {
             let head = self.store.head(kept.repo.id, &pull.head).await?;
             let repo = &mut repo_memory.value;
             let base = self.base_memory(kept, repo, &pull.base, &mut trouble, Anew::Nothing);
-            self.place_base(&mut snapshot, &pull, base.await);
+            self.place_base(&mut snapshot, &pull, base.await?);
             fill_from_head(&mut snapshot, &head.value);
             fill_from_memory(&mut snapshot, &memory.value);
             self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
@@ -221,7 +229,7 @@ impl Gather {
         let mut head = self.store.head(kept.repo.id, &pull.head).await?;
         let repo = &kept.repo;
         let base = self.base_memory(kept, &mut repo_memory.value, &pull.base, &mut trouble, anew);
-        let base = base.await;
+        let base = base.await?;
         self.place_base(&mut snapshot, &pull, base);
         if let Some(policy) = instead {
             snapshot.policy = policy;
@@ -272,11 +280,15 @@ impl Gather {
         fill_from_head(&mut snapshot, &head.value);
         fill_from_memory(&mut snapshot, &memory.value);
         if let Some(known) = kept.repo_memory.value.bases.get(&pull.base) {
-            let policy = known.policy.as_ref();
+            let own = known.policy.as_ref();
+            let own = own.map(|text| self.policy_of(text, PolicyOrigin::Repository));
             let base = BaseFacts {
                 tip: known_or_not_asked(&known.tip),
                 rules: known_or_not_asked(&known.rules),
-                policy: policy.map_or(PolicyFact::Absent, |text| self.policy_of(text)),
+                policy: match own {
+                    Some(PolicyFact::Absent) => self.remembered_default(&kept.repo).await?,
+                    own => own.unwrap_or(PolicyFact::Absent),
+                },
             };
             self.place_base(&mut snapshot, pull, base);
         }
@@ -321,7 +333,7 @@ impl Gather {
         }
     }
 
-    /// The base branch: its tip, its rules, the policy at the tip. The policy's text is bound to the
+    /// The base branch: its tip, its rules, the policy that applies there. The policy's text is bound to the
     /// tip and read only when the tip is a new one.
     async fn base_memory(
         &self,
@@ -330,7 +342,7 @@ impl Gather {
         name: &BaseRef,
         trouble: &mut Trouble,
         anew: Anew,
-    ) -> BaseFacts {
+    ) -> Stored<BaseFacts> {
         let known = repo_memory.bases.entry(name.clone()).or_default();
         let repo = &kept.repo;
         let incomplete = known.tip.is_none() || known.rules.is_none();
@@ -358,72 +370,13 @@ impl Gather {
                 known_or_not_asked(&known.rules),
             )
         };
-        let fresh = anew != Anew::Nothing;
         let policy = match tip.require() {
-            Ok(tip) => self.policy_at(repo, known, tip, trouble, fresh).await,
+            Ok(tip) => self.policy_for(repo, known, tip, trouble, anew).await?,
             Err(why) => PolicyFact::Unavailable(why.to_owned()),
         };
         known.tip = tip.known().cloned();
         known.rules = rules.known().cloned();
-        BaseFacts { tip, rules, policy }
-    }
-
-    async fn policy_at(
-        &self,
-        repo: &Repository,
-        known: &mut BaseMemory,
-        tip: &Oid,
-        trouble: &mut Trouble,
-        fresh: bool,
-    ) -> PolicyFact {
-        // A text at a commit never changes. That there is none was one 404, and a 404 may be a passing
-        // fault: it is asked again whenever everything is.
-        let still = |text: &&PolicyText| text.tip == *tip && (text.file.is_some() || !fresh);
-        let text = match known.policy.as_ref().filter(still) {
-            Some(text) => text.clone(),
-            None => match trouble.fact(self.reads.file_at(repo, policy::PATH, tip).await) {
-                Fetched::Known(file) => PolicyText {
-                    tip: tip.clone(),
-                    file: file.map(|file| (file.blob, file.text)),
-                },
-                Fetched::Unavailable(why) => return PolicyFact::Unavailable(why),
-                Fetched::NotAsked => return PolicyFact::Unavailable("it was not asked for".into()),
-            },
-        };
-        let fact = self.policy_of(&text);
-        known.policy = Some(text);
-        fact
-    }
-
-    fn policy_of(&self, text: &PolicyText) -> PolicyFact {
-        let Some((digest, text)) = &text.file else {
-            return PolicyFact::Absent;
-        };
-        let digest = digest.clone();
-        match self.parse(&digest, text).as_ref() {
-            Ok(policy) => PolicyFact::Valid {
-                policy: Box::new(policy.clone()),
-                digest,
-            },
-            Err(problems) => PolicyFact::Invalid {
-                problems: problems.clone(),
-                digest,
-            },
-        }
-    }
-
-    /// Parses a policy once per blob. The cache is emptied when it is full: policies are few.
-    fn parse(&self, digest: &PolicyDigest, text: &str) -> Parsed {
-        let mut parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = parsed.get(digest) {
-            return known.clone();
-        }
-        if parsed.len() >= PARSED_POLICIES {
-            parsed.clear();
-        }
-        let read = Arc::new(policy::read::read(text));
-        parsed.insert(digest.clone(), read.clone());
-        read
+        Ok(BaseFacts { tip, rules, policy })
     }
 
     fn place_base(&self, snapshot: &mut Snapshot, pull: &PullRequest, base: BaseFacts) {

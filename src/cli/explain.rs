@@ -9,8 +9,8 @@ use clap::Args;
 
 use super::{Complaint, Ended, Exit, database};
 use crate::clock::Clock;
-use crate::domain::facts::{PolicyFact, Snapshot};
-use crate::domain::model::{PolicyDigest, PullNumber, RepoName};
+use crate::domain::facts::{PolicyFact, PolicyOrigin, Snapshot};
+use crate::domain::model::{PolicyDigest, PullNumber, RepoName, Repository};
 use crate::domain::policy;
 use crate::domain::render::{json, terminal};
 use crate::domain::verdict::{self, Outcome};
@@ -77,6 +77,9 @@ pub async fn run(args: ExplainArgs) -> Ended {
         |error: crate::store::StoreError| Complaint::new(Exit::Internal, error.to_string());
     let sweep = Sweep::new(store.clone(), reads.clone(), Clock::System);
     sweep.remember(&repo).await.map_err(internal)?;
+    if let Some(defaults) = defaults_of(&*reads, &repo.name).await? {
+        sweep.remember(&defaults).await.map_err(internal)?;
+    }
     let gather = Gather::new(store as Arc<dyn Store>, reads, Clock::System, own.id);
     let kept = gather
         .kept(repo.id, args.target.number)
@@ -121,6 +124,20 @@ fn reachable(snapshot: &Snapshot) -> Result<(), Complaint> {
     }
 }
 
+/// The account's repository of defaults, where the App may act in it: its policy applies where the
+/// repository has none.
+async fn defaults_of(reads: &dyn Reads, repo: &RepoName) -> Result<Option<Repository>, Complaint> {
+    let name = format!("{}/{}", repo.owner(), PolicyOrigin::DEFAULTS);
+    let Ok(name) = RepoName::parse(&name) else {
+        return Ok(None);
+    };
+    match reads.repository(&name).await {
+        Ok(defaults) => Ok(Some(defaults)),
+        Err(Refused::NotFound(_) | Refused::Inactive(_)) => Ok(None),
+        Err(refused) => Err(remote(refused)),
+    }
+}
+
 fn read_policy(file: &std::path::Path) -> Result<PolicyFact, Complaint> {
     let text = super::policy::text_of(file)?;
     let digest = PolicyDigest::parse(&"0".repeat(40))
@@ -129,8 +146,13 @@ fn read_policy(file: &std::path::Path) -> Result<PolicyFact, Complaint> {
         Ok(policy) => Ok(PolicyFact::Valid {
             policy: Box::new(policy),
             digest,
+            origin: PolicyOrigin::Repository,
         }),
-        Err(problems) => Ok(PolicyFact::Invalid { problems, digest }),
+        Err(problems) => Ok(PolicyFact::Invalid {
+            problems,
+            digest,
+            origin: PolicyOrigin::Repository,
+        }),
     }
 }
 

@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::facts::{Freshness, PolicyFact, PullState, Snapshot};
+use super::facts::{Freshness, PolicyFact, PolicyOrigin, PullState, Snapshot};
 use super::gate;
 use super::model::{
     BaseRef, HeadSha, Oid, PolicyDigest, PullNumber, RepoId, SnapshotDigest, Timestamp,
@@ -274,6 +274,8 @@ pub struct Verdict {
     pub base_tip: Option<Oid>,
     /// The policy it was made under.
     pub policy: Option<PolicyDigest>,
+    /// Where that policy stands.
+    pub policy_from: Option<PolicyOrigin>,
     /// The mode of that policy.
     pub mode: Option<Mode>,
     /// In one word.
@@ -386,8 +388,10 @@ impl Clearance {
 pub fn decide(snapshot: &Snapshot) -> Verdict {
     match &snapshot.policy {
         PolicyFact::Valid { policy, .. } => evaluate(policy, snapshot),
-        PolicyFact::Invalid { problems, .. } => {
-            let gates = vec![gate::standing::invalid_policy(problems)];
+        PolicyFact::Invalid {
+            problems, origin, ..
+        } => {
+            let gates = vec![gate::standing::invalid_policy(problems, origin)];
             combine(None, snapshot, gates, "the policy does not validate")
         }
         PolicyFact::Unavailable(why) => {
@@ -429,12 +433,8 @@ fn combine(
         head: pull.map(|pull| pull.head.clone()),
         base: pull.map(|pull| pull.base.clone()),
         base_tip: snapshot.base.known().map(|base| base.tip.clone()),
-        policy: match &snapshot.policy {
-            PolicyFact::Valid { digest, .. } | PolicyFact::Invalid { digest, .. } => {
-                Some(digest.clone())
-            }
-            PolicyFact::Absent | PolicyFact::Unavailable(_) => None,
-        },
+        policy: snapshot.policy.digest().cloned(),
+        policy_from: snapshot.policy.origin().cloned(),
         mode: policy.map(|policy| policy.mode),
         outcome,
         reason,
@@ -531,6 +531,7 @@ fn digest(snapshot: &Snapshot) -> SnapshotDigest {
         snapshot.pull,
         snapshot.base,
         policy,
+        snapshot.policy.origin(),
         snapshot.runs,
         snapshot.statuses,
         snapshot.workflows,

@@ -9,6 +9,10 @@
 #[allow(dead_code, reason = "every story uses a part of the stage")]
 mod stage;
 
+#[path = "../support/http.rs"]
+#[allow(dead_code, reason = "stories use a part of it")]
+mod http;
+
 mod checks;
 mod deliveries;
 mod gate;
@@ -16,4 +20,5 @@ mod heads;
 mod identity;
 mod merging;
 mod mutation;
+mod org_policy;
 mod policy;

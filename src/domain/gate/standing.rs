@@ -3,7 +3,7 @@
 use chrono::{Datelike, Duration, NaiveTime, Weekday};
 
 use super::{Case, platform_rules};
-use crate::domain::facts::{PullState, Refusal};
+use crate::domain::facts::{PolicyOrigin, PullState, Refusal};
 use crate::domain::model::Timestamp;
 use crate::domain::policy::{FreezeWindow, Problem};
 use crate::domain::verdict::{Basis, GateResult, Move, Proof};
@@ -12,7 +12,7 @@ use crate::domain::verdict::{Basis, GateResult, Move, Proof};
 pub const CONFLICTS: &str = "conflicts";
 
 /// The policy does not validate.
-pub fn invalid_policy(problems: &[Problem]) -> GateResult {
+pub fn invalid_policy(problems: &[Problem], origin: &PolicyOrigin) -> GateResult {
     let details = problems
         .iter()
         .map(|problem| {
@@ -29,20 +29,34 @@ pub fn invalid_policy(problems: &[Problem]) -> GateResult {
     let first = details
         .first()
         .map(|first| format!(" First, at {}: {}", first.gate, first.reason));
+    let (which, place) = match origin {
+        PolicyOrigin::Repository => (
+            "The policy at the base branch's tip".to_owned(),
+            "on the base branch".to_owned(),
+        ),
+        PolicyOrigin::Organisation { repo, tip } => (
+            format!(
+                "The organisation's default policy, {repo} at {},",
+                tip.short()
+            ),
+            format!("in {repo}, or give this repository a policy of its own"),
+        ),
+    };
     let reason = format!(
-        "The policy at the base branch's tip does not validate ({count} problem{}); nothing merges \
-         until it is mended.{}",
+        "{which} does not validate ({count} problem{}); nothing merges until it is mended.{}",
         if count == 1 { "" } else { "s" },
         first.unwrap_or_default()
     );
     GateResult::failed("policy", Move::Owner, reason)
-        .next("mend .github/countersign.yml on the base branch; `countersign policy check FILE` shows every problem")
+        .next(format!(
+            "mend .github/countersign.yml {place}; `countersign policy check FILE` shows every problem"
+        ))
         .details(details)
 }
 
 /// The policy could not be read.
 pub fn unreadable_policy(why: &str) -> GateResult {
-    let reason = format!("The policy at the base branch's tip could not be read: {why}.");
+    let reason = format!("The policy that applies could not be read: {why}.");
     GateResult::undetermined("policy", Move::Countersign, reason)
 }
 
@@ -99,6 +113,11 @@ fn draft(case: &Case<'_>) -> GateResult {
 }
 
 fn policy(case: &Case<'_>) -> GateResult {
+    let origin = case.snapshot.policy.origin();
+    if let Some(default) = origin.and_then(PolicyOrigin::of_organisation) {
+        let reason = format!("The policy is valid: {default}.");
+        return GateResult::satisfied("policy", fact(default), reason);
+    }
     let tip = case.snapshot.base.known().map(|base| base.tip.short());
     let what = match tip {
         Some(tip) => format!("the policy at {} {tip}", case.pull.base),

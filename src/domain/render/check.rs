@@ -237,10 +237,14 @@ fn about(verdict: &Verdict) -> String {
         .as_ref()
         .map_or_else(String::new, |base| format!(" into {}", code(base.as_str())));
     let policy = verdict.policy.as_ref().map_or_else(String::new, |policy| {
-        format!(
-            ", by the policy {}",
-            code(&format!("{:.7}", policy.as_str()))
-        )
+        let policy = code(&format!("{:.7}", policy.as_str()));
+        match words::default_policy(verdict.policy_from.as_ref()) {
+            None => format!(", by the policy {policy}"),
+            Some(default) => format!(
+                ", by the policy {policy}: {}",
+                inline(&default, Place::Sentence, CELL_CHARS)
+            ),
+        }
     });
     format!("{head}{base}{policy}.")
 }

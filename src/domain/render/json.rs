@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::words;
-use crate::domain::facts::Freshness;
+use crate::domain::facts::{Freshness, PolicyOrigin};
 use crate::domain::model::{
     BaseRef, HeadSha, Oid, PolicyDigest, PullNumber, RepoName, SnapshotDigest, Timestamp,
 };
@@ -40,6 +40,9 @@ pub struct Told {
     pub base_tip: Option<Oid>,
     /// The policy: the git blob id of its text.
     pub policy: Option<PolicyDigest>,
+    /// Where that policy stands; `None` also for records that were written before this was told.
+    #[serde(default)]
+    pub policy_from: Option<PolicyOrigin>,
     /// Whether that policy is enforced.
     pub mode: Option<Mode>,
     /// Who merges when it is ready.
@@ -127,6 +130,7 @@ impl Told {
             base: verdict.base.clone(),
             base_tip: verdict.base_tip.clone(),
             policy: verdict.policy.clone(),
+            policy_from: verdict.policy_from.clone(),
             mode: verdict.mode,
             landing: verdict.landing,
             by_agent: verdict.by_agent,
@@ -230,6 +234,9 @@ struct Stable<'a> {
     head: Option<&'a HeadSha>,
     base: Option<&'a BaseRef>,
     policy: Option<&'a PolicyDigest>,
+    /// `OWNER/.github`, where the organisation's default applies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy_from: Option<&'a RepoName>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     siblings_not_ready: &'a [PullNumber],
     gates: Vec<StableGate>,
@@ -276,6 +283,10 @@ fn stable<'a>(
         head: verdict.head.as_ref(),
         base: verdict.base.as_ref(),
         policy: verdict.policy.as_ref(),
+        policy_from: match &verdict.policy_from {
+            Some(PolicyOrigin::Organisation { repo, .. }) => Some(repo),
+            Some(PolicyOrigin::Repository) | None => None,
+        },
         siblings_not_ready: siblings.get(..MOST_SIBLINGS).unwrap_or(siblings),
         gates,
         gates_omitted: (omitted > 0).then_some(omitted),

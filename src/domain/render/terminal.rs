@@ -60,6 +60,9 @@ fn about(verdict: &Verdict) -> String {
     if let Some(policy) = &verdict.policy {
         let _ = write!(about, ", policy {:.7}", policy.as_str());
     }
+    if let Some(default) = words::default_policy(verdict.policy_from.as_ref()) {
+        let _ = write!(about, " ({})", text::line(&default));
+    }
     if verdict.mode == Some(Mode::Observe) {
         about.push_str(" (observes only)");
     }
