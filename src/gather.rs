@@ -15,6 +15,7 @@
 //! noted as well, so that the pass can end and come back when GitHub listens again.
 
 mod policies;
+mod preview;
 mod recall;
 mod wants;
 
@@ -160,7 +161,7 @@ impl Gather {
             }
         };
         memory.value.pull = pull.known().cloned();
-        let mut snapshot = self.blank(kept, pull, Freshness::Remembered);
+        let mut snapshot = self.blank(&kept.repo, kept.number, pull, Freshness::Remembered);
         if let Some(pull) = snapshot.pull.known().cloned() {
             if pull.state != PullState::Open {
                 return self.closed(kept, snapshot, &pull, trouble, &memory).await;
@@ -216,7 +217,7 @@ impl Gather {
         let mut memory = self.store.pull(kept.repo.id, kept.number).await?;
         let mut repo_memory = self.store.repo(kept.repo.id).await?;
         let pull = trouble.fact(self.reads.pull(&kept.repo, kept.number).await);
-        let mut snapshot = self.blank(kept, pull, Freshness::Confirmed);
+        let mut snapshot = self.blank(&kept.repo, kept.number, pull, Freshness::Confirmed);
         let Some(pull) = snapshot.pull.known().cloned() else {
             return self
                 .finish(kept, snapshot, trouble, &memory, &repo_memory, None)
@@ -305,11 +306,17 @@ impl Gather {
             .await
     }
 
-    fn blank(&self, kept: &Kept, pull: Fetched<PullRequest>, freshness: Freshness) -> Snapshot {
+    fn blank(
+        &self,
+        repo: &Repository,
+        number: PullNumber,
+        pull: Fetched<PullRequest>,
+        freshness: Freshness,
+    ) -> Snapshot {
         Snapshot {
             now: self.clock.now(),
-            repo: kept.repo.clone(),
-            number: kept.number,
+            repo: repo.clone(),
+            number,
             freshness,
             own_app: self.own_app,
             pull,
@@ -327,7 +334,7 @@ impl Gather {
             hold: None,
             freeze: None,
             merge_requested: None,
-            refusal: kept.record.refusal.clone(),
+            refusal: None,
             head_seen_at: None,
             since: BTreeMap::new(),
         }
@@ -397,7 +404,8 @@ impl Gather {
         pull: &PullRequest,
         trouble: &mut Trouble,
     ) {
-        if !matches!(snapshot.policy, PolicyFact::Valid { .. }) {
+        // Also under a policy that is wrong: whether a change mends it is worth knowing.
+        if snapshot.policy.origin().is_none() {
             return;
         }
         let Some(tip) = snapshot.base.known().map(|base| base.tip.clone()) else {
@@ -454,8 +462,8 @@ impl Gather {
         let repo = kept.repo.id;
         if let Some(pull) = snapshot.pull.known() {
             snapshot.freeze = self.store.freeze(repo, &pull.base).await?;
-            let same_head = |refusal: &crate::domain::facts::Refusal| refusal.head == pull.head;
-            snapshot.refusal = snapshot.refusal.filter(same_head);
+            let same_head = |refusal: &&crate::domain::facts::Refusal| refusal.head == pull.head;
+            snapshot.refusal = kept.record.refusal.as_ref().filter(same_head).cloned();
             // What was so for another head says nothing about this one.
             if let Some((head, at)) = &kept.record.head_seen
                 && *head == pull.head

@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use chrono::Duration;
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::clock::Clock;
@@ -19,6 +20,7 @@ use crate::domain::ledger::{Draft, Kind};
 use crate::domain::memory::{Confirm, PullRecord};
 use crate::domain::model::{HeadSha, Key, PullNumber, RepoId};
 use crate::domain::plan::{self, Plan, Standing};
+use crate::domain::preview::Preview;
 use crate::domain::render::json;
 use crate::domain::verdict::{self, Outcome, Verdict};
 use crate::execute::{Execute, ExecuteError, Executed};
@@ -142,9 +144,13 @@ impl Reconcile {
             Some(head) => self.unready_siblings(repo, number, head).await?,
             None => Vec::new(),
         };
+        record.previewed = self.gather.preview(&kept, &gathered, &verdict).await?;
+        let preview = record.previewed.as_ref();
+        let preview = preview.and_then(|known| Preview::deserialize(&known.found).ok());
         let standing = Standing {
             record: &record,
             siblings: &siblings,
+            preview: preview.as_ref(),
             shadow: self.shadow,
         };
         let plan = plan::plan(&verdict, standing);

@@ -48,6 +48,7 @@ const DOMAIN: &[&[&str]] = &[
     &["model"],
     &["facts", "policy", "evidence", "ledger", "event", "memory"],
     &["gate", "verdict", "landing"],
+    &["preview"],
     &["render"],
     &["plan"],
 ];

@@ -14,6 +14,7 @@ pub mod memory;
 pub mod model;
 pub mod plan;
 pub mod policy;
+pub mod preview;
 pub mod render;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -68,7 +68,7 @@ impl Gather {
     }
 
     /// The organisation's default, for a repository that has no policy.
-    async fn default_of(
+    pub(super) async fn default_of(
         &self,
         repo: &Repository,
         trouble: &mut Trouble,

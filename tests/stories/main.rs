@@ -22,3 +22,4 @@ mod merging;
 mod mutation;
 mod org_policy;
 mod policy;
+mod preview;

@@ -20,9 +20,10 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::markdown::{Place, code, inline, link};
-use super::{json, text, words};
+use super::{json, preview, text, words};
 use crate::domain::model::PullNumber;
 use crate::domain::policy::Mode;
+use crate::domain::preview::Preview;
 use crate::domain::verdict::{GateResult, Move, Outcome, State, Verdict};
 
 /// GitHub's limit on summary and text each (`output` of "Create a check run"). It counts characters,
@@ -88,11 +89,20 @@ pub struct CheckPage {
 /// Renders a verdict as a check run. `siblings` are other open pull requests with the same head that
 /// are not ready: the head's one check cannot be a success then.
 pub fn page(verdict: &Verdict, siblings: &[PullNumber]) -> CheckPage {
+    page_with(verdict, siblings, None)
+}
+
+/// The same, of a pull request that changes the policy: its text says what that would do.
+pub fn page_with(
+    verdict: &Verdict,
+    siblings: &[PullNumber],
+    preview: Option<&Preview>,
+) -> CheckPage {
     CheckPage {
         conclusion: conclusion(verdict, siblings),
         title: title(verdict, siblings),
         summary: cut(&summary(verdict, siblings), MOST_BYTES),
-        text: body(verdict, siblings),
+        text: body(verdict, siblings, preview),
         buttons: buttons(verdict),
     }
 }
@@ -306,10 +316,14 @@ fn rests_on(state: &State) -> String {
 /// What opens the JSON block. It occurs once in a page: back-ticks of others are escaped.
 const FENCE: &str = "```json\n";
 
-fn body(verdict: &Verdict, siblings: &[PullNumber]) -> String {
+fn body(verdict: &Verdict, siblings: &[PullNumber], preview: Option<&Preview>) -> String {
     let json = json::short(verdict, siblings, MOST_BLOCK_BYTES);
     let block = format!("\n{FENCE}{json}\n```\n");
-    let prose = prose(verdict);
+    let mut prose = prose(verdict);
+    if let Some(preview) = preview {
+        prose.push('\n');
+        prose += &preview::section(preview);
+    }
     cut(&prose, MOST_BYTES.saturating_sub(block.len())) + &block
 }
 

@@ -12,6 +12,7 @@
 pub mod check;
 pub mod json;
 mod markdown;
+pub mod preview;
 pub mod terminal;
 pub mod text;
 pub mod words;
