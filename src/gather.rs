@@ -17,7 +17,10 @@
 mod policies;
 mod preview;
 mod recall;
+mod supposed;
 mod wants;
+
+pub use supposed::Supposed;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -35,7 +38,7 @@ use crate::domain::policy::{Policy, Problem};
 use crate::github::{Answer, Reads, Refused};
 use crate::store::{Store, Stored, Versioned};
 use recall::{as_first_written, fill_from_head, fill_from_memory, first_sight, remember_lists};
-use wants::{lists_every_file, reported_twice, wants};
+use wants::{Wants, lists_every_file, reported_twice, wants};
 
 /// How many policies are kept parsed. One entry a repository and branch is the usual need.
 const PARSED_POLICIES: usize = 1_000;
@@ -172,9 +175,14 @@ impl Gather {
             self.place_base(&mut snapshot, &pull, base.await?);
             fill_from_head(&mut snapshot, &head.value);
             fill_from_memory(&mut snapshot, &memory.value);
-            self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
+            // Also under a policy that is wrong: whether a change mends it is worth knowing.
+            if snapshot.policy.origin().is_some() {
+                self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
+                    .await;
+            }
+            let wants = wants(&snapshot.policy);
+            self.place_people(kept, &mut snapshot, wants, &mut trouble)
                 .await;
-            self.place_people(kept, &mut snapshot, &mut trouble).await;
         }
         self.finish(kept, snapshot, trouble, &memory, &repo_memory, None)
             .await
@@ -185,7 +193,8 @@ impl Gather {
     /// # Errors
     /// The store's. GitHub's refusals are facts, not errors.
     pub async fn confirmed(&self, kept: &Kept) -> Stored<Gathered> {
-        self.read_all(kept, None, Anew::Everything).await
+        self.read_all(kept, &Supposed::default(), Anew::Everything)
+            .await
     }
 
     /// As [`Gather::confirmed`], but for the base's rules as they are known: whoever promises a merge
@@ -194,24 +203,19 @@ impl Gather {
     /// # Errors
     /// As [`Gather::confirmed`].
     pub async fn promised(&self, kept: &Kept) -> Stored<Gathered> {
-        self.read_all(kept, None, Anew::Tip).await
+        self.read_all(kept, &Supposed::default(), Anew::Tip).await
     }
 
-    /// The facts as GitHub tells them now, and what another policy than the branch's makes worth
-    /// knowing.
+    /// The facts as GitHub tells them now, as far as they would be the same otherwise: under another
+    /// policy, or with another commit as the head. Nothing is remembered of a head that is none.
     ///
     /// # Errors
     /// As [`Gather::confirmed`].
-    pub async fn confirmed_under(&self, kept: &Kept, policy: PolicyFact) -> Stored<Gathered> {
-        self.read_all(kept, Some(policy), Anew::Everything).await
+    pub async fn supposing(&self, kept: &Kept, supposed: &Supposed) -> Stored<Gathered> {
+        self.read_all(kept, supposed, Anew::Everything).await
     }
 
-    async fn read_all(
-        &self,
-        kept: &Kept,
-        instead: Option<PolicyFact>,
-        anew: Anew,
-    ) -> Stored<Gathered> {
+    async fn read_all(&self, kept: &Kept, supposed: &Supposed, anew: Anew) -> Stored<Gathered> {
         let mut trouble = Trouble::default();
         // Versions are taken before anything is read: a delivery that arrives meanwhile wins.
         let mut memory = self.store.pull(kept.repo.id, kept.number).await?;
@@ -227,15 +231,17 @@ impl Gather {
             memory.value.pull = Some(pull.clone());
             return self.closed(kept, snapshot, &pull, trouble, &memory).await;
         }
+        let pull = supposed.pull(pull);
+        snapshot.pull = Fetched::Known(pull.clone());
         let mut head = self.store.head(kept.repo.id, &pull.head).await?;
         let repo = &kept.repo;
         let base = self.base_memory(kept, &mut repo_memory.value, &pull.base, &mut trouble, anew);
         let base = base.await?;
         self.place_base(&mut snapshot, &pull, base);
-        if let Some(policy) = instead {
-            snapshot.policy = policy;
+        if let Some(policy) = &supposed.policy {
+            snapshot.policy = policy.clone();
         }
-        let wants = wants(&snapshot.policy);
+        let wants = supposed.wants(&snapshot.policy);
         let (runs, statuses, reviews, comments) = futures::join!(
             self.reads.check_runs(repo, &pull.head),
             self.reads.statuses(repo, &pull.head),
@@ -256,9 +262,18 @@ impl Gather {
             .merge_requested
             .clone_from(&memory.value.merge_requested);
         memory.value.pull = Some(pull.clone());
-        self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
+        if snapshot.policy.origin().is_some() || supposed.also.is_some() {
+            self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
+                .await;
+        }
+        self.place_people(kept, &mut snapshot, wants, &mut trouble)
             .await;
-        self.place_people(kept, &mut snapshot, &mut trouble).await;
+        if supposed.head.is_some() {
+            let (memory, repo_memory) = (&kept.pull_memory, &kept.repo_memory);
+            return self
+                .finish(kept, snapshot, trouble, memory, repo_memory, None)
+                .await;
+        }
         remember_lists(&snapshot, &mut memory.value, &mut head.value);
         let head = Some((&pull.head, &head));
         self.finish(kept, snapshot, trouble, &memory, &repo_memory, head)
@@ -404,10 +419,6 @@ impl Gather {
         pull: &PullRequest,
         trouble: &mut Trouble,
     ) {
-        // Also under a policy that is wrong: whether a change mends it is worth knowing.
-        if snapshot.policy.origin().is_none() {
-            return;
-        }
         let Some(tip) = snapshot.base.known().map(|base| base.tip.clone()) else {
             return;
         };
@@ -436,8 +447,13 @@ impl Gather {
 
     /// Teams and conversations, only where the policy asks for them; never remembered, since no
     /// delivery tells of them.
-    async fn place_people(&self, kept: &Kept, snapshot: &mut Snapshot, trouble: &mut Trouble) {
-        let wants = wants(&snapshot.policy);
+    async fn place_people(
+        &self,
+        kept: &Kept,
+        snapshot: &mut Snapshot,
+        wants: Wants,
+        trouble: &mut Trouble,
+    ) {
         if wants.conversations {
             let open = self.reads.open_conversations(&kept.repo, kept.number);
             snapshot.open_conversations = trouble.fact(open.await);

@@ -3,22 +3,17 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::Args;
 
-use super::{Complaint, Ended, Exit, database};
-use crate::clock::Clock;
+use super::looking::{LookArgs, Looking, internal};
+use super::{Complaint, Ended, Exit};
 use crate::domain::facts::{PolicyFact, PolicyOrigin, Snapshot};
-use crate::domain::model::{PolicyDigest, PullNumber, RepoName, Repository};
+use crate::domain::model::{PolicyDigest, PullNumber, RepoName};
 use crate::domain::policy;
 use crate::domain::render::{json, terminal};
 use crate::domain::verdict::{self, Outcome};
-use crate::gather::Gather;
-use crate::github::{Reads, Refused};
-use crate::settings::CredentialArgs;
-use crate::store::Store;
-use crate::sweep::Sweep;
+use crate::gather::Supposed;
 
 /// What to explain, and how.
 #[derive(Debug, Args)]
@@ -32,16 +27,8 @@ pub struct ExplainArgs {
     /// Print the verdict tree as JSON.
     #[arg(long)]
     json: bool,
-    /// The server's database, for holds, freezes and what was seen when: used where it exists.
-    #[arg(
-        long = "database",
-        env = "COUNTERSIGN_DATABASE_URL",
-        value_name = "URL",
-        default_value = database::DEFAULT_URL
-    )]
-    database: String,
     #[command(flatten)]
-    credentials: CredentialArgs,
+    from: LookArgs,
 }
 
 /// A pull request, as typed.
@@ -64,40 +51,21 @@ fn parse_target(text: &str) -> Result<Target, String> {
 /// Runs it. The exit code says whether the pull request can land: 0 for ready and merged, 1 otherwise.
 pub async fn run(args: ExplainArgs) -> Ended {
     let other_policy = args.policy.as_deref().map(read_policy).transpose()?;
-    let client = super::serve::client(&args.credentials)?;
-    let reads: Arc<dyn Reads> = Arc::new(client);
-    let own = reads.app().await.map_err(remote)?;
-    let url = match database::file_of(&args.database) {
-        Some(file) if file.exists() => args.database.as_str(),
-        _ => "sqlite::memory:",
+    let looking = Looking::at(&args.target.repo, &args.from).await?;
+    let kept = looking.kept(args.target.number).await?;
+    let supposed = Supposed {
+        policy: other_policy,
+        ..Supposed::default()
     };
-    let store = database::open(url).await?;
-    let repo = reads.repository(&args.target.repo).await.map_err(remote)?;
-    let internal =
-        |error: crate::store::StoreError| Complaint::new(Exit::Internal, error.to_string());
-    let sweep = Sweep::new(store.clone(), reads.clone(), Clock::System);
-    sweep.remember(&repo).await.map_err(internal)?;
-    if let Some(defaults) = defaults_of(&*reads, &repo.name).await? {
-        sweep.remember(&defaults).await.map_err(internal)?;
-    }
-    let gather = Gather::new(store as Arc<dyn Store>, reads, Clock::System, own.id);
-    let kept = gather
-        .kept(repo.id, args.target.number)
-        .await
-        .map_err(internal)?;
-    let kept = kept.ok_or_else(|| Complaint::new(Exit::Internal, "the repository was not kept"))?;
-    let gathered = match &other_policy {
-        None => gather.confirmed(&kept).await,
-        Some(policy) => gather.confirmed_under(&kept, policy.clone()).await,
-    };
+    let gathered = looking.gather.supposing(&kept, &supposed).await;
     let snapshot = gathered.map_err(internal)?.snapshot;
     reachable(&snapshot)?;
     let verdict = verdict::decide(&snapshot);
     if args.json {
-        println!("{:#}", json::value(&verdict, &repo.name));
+        println!("{:#}", json::value(&verdict, &looking.repo.name));
     } else {
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        let name = format!("{}#{}", repo.name, args.target.number);
+        let name = format!("{}#{}", looking.repo.name, args.target.number);
         print!("{}", terminal::tree(&name, &verdict, colour));
     }
     Ok(match verdict.outcome {
@@ -124,21 +92,8 @@ fn reachable(snapshot: &Snapshot) -> Result<(), Complaint> {
     }
 }
 
-/// The account's repository of defaults, where the App may act in it: its policy applies where the
-/// repository has none.
-async fn defaults_of(reads: &dyn Reads, repo: &RepoName) -> Result<Option<Repository>, Complaint> {
-    let name = format!("{}/{}", repo.owner(), PolicyOrigin::DEFAULTS);
-    let Ok(name) = RepoName::parse(&name) else {
-        return Ok(None);
-    };
-    match reads.repository(&name).await {
-        Ok(defaults) => Ok(Some(defaults)),
-        Err(Refused::NotFound(_) | Refused::Inactive(_)) => Ok(None),
-        Err(refused) => Err(remote(refused)),
-    }
-}
-
-fn read_policy(file: &std::path::Path) -> Result<PolicyFact, Complaint> {
+/// The policy in a file, whether or not it validates.
+pub(super) fn read_policy(file: &std::path::Path) -> Result<PolicyFact, Complaint> {
     let text = super::policy::text_of(file)?;
     let digest = PolicyDigest::parse(&"0".repeat(40))
         .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))?;
@@ -154,10 +109,6 @@ fn read_policy(file: &std::path::Path) -> Result<PolicyFact, Complaint> {
             origin: PolicyOrigin::Repository,
         }),
     }
-}
-
-fn remote(refused: Refused) -> Complaint {
-    Complaint::new(Exit::Remote, refused.to_string())
 }
 
 #[cfg(test)]

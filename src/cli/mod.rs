@@ -7,8 +7,10 @@ mod database;
 mod demo;
 mod explain;
 mod ledger;
+mod looking;
 mod policy;
 mod serve;
+mod simulate;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -84,6 +86,8 @@ enum Command {
     Serve(Box<ServeArgs>),
     /// Read one pull request from GitHub and print its verdict; write nothing to GitHub.
     Explain(explain::ExplainArgs),
+    /// Read a repository's open pull requests from GitHub and print what another policy would change.
+    Simulate(simulate::SimulateArgs),
     /// Check a policy, or print its JSON Schema.
     #[command(subcommand)]
     Policy(PolicyCommand),
@@ -136,6 +140,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Demo(args) => asynchronously(demo::run(args)),
         Command::Serve(args) => asynchronously(serve::run(*args)),
         Command::Explain(args) => asynchronously(explain::run(args)),
+        Command::Simulate(args) => asynchronously(simulate::run(args)),
         Command::Policy(PolicyCommand::Check { file }) => policy::check(&file),
         Command::Policy(PolicyCommand::Schema) => policy::schema(),
         Command::Evidence(EvidenceCommand::Check { files }) => policy::check_evidence(&files),

@@ -23,3 +23,4 @@ mod mutation;
 mod org_policy;
 mod policy;
 mod preview;
+mod terminal;
