@@ -269,6 +269,8 @@ impl Gather {
         self.place_people(kept, &mut snapshot, wants, &mut trouble)
             .await;
         if supposed.head.is_some() {
+            // No right to merge can come of a head that is none.
+            snapshot.freshness = Freshness::Remembered;
             let (memory, repo_memory) = (&kept.pull_memory, &kept.repo_memory);
             return self
                 .finish(kept, snapshot, trouble, memory, repo_memory, None)

@@ -48,7 +48,7 @@ const DOMAIN: &[&[&str]] = &[
     &["model"],
     &["facts", "policy", "evidence", "ledger", "event", "memory"],
     &["gate", "verdict", "landing"],
-    &["preview"],
+    &["preview", "hypothesis"],
     &["render"],
     &["plan"],
 ];

@@ -8,6 +8,7 @@ pub mod event;
 pub mod evidence;
 pub mod facts;
 pub mod gate;
+pub mod hypothesis;
 pub mod landing;
 pub mod ledger;
 pub mod memory;

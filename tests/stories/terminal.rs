@@ -172,3 +172,115 @@ async fn explain_finds_the_organisations_default_by_itself() {
         answer.out
     );
 }
+
+#[tokio::test]
+async fn explain_answers_what_would_be_if_a_verifier_approved() {
+    let stage = Stage::with_policy(&by_people()).await;
+    let pull = stage.open_pull().await;
+    stage.unit_passes(&pull).await;
+    let bare = ["explain", "acme/shop#1"];
+    let answer = run(&stage, &bare, "").await;
+    assert!(!answer.out.contains("hypothetical"), "{}", answer.out);
+    let words = [
+        "explain",
+        "acme/shop#1",
+        "--as-if",
+        "approved by codex",
+        "--as-if",
+        "held",
+    ];
+    let answer = run(&stage, &words, "").await;
+    let start =
+        "hypothetical: as if approved by codex\nhypothetical: as if held\nacme/shop#1  Held";
+    assert!(answer.out.starts_with(start), "{}", answer.out);
+    assert!(
+        answer.out.contains("codex countersigned "),
+        "{}",
+        answer.out
+    );
+    let json = run(&stage, &[&words[..], &["--json"]].concat(), "").await;
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let supposed = serde_json::json!(["approved by codex", "held"]);
+    assert_eq!(json["hypothetical"], supposed);
+    assert_eq!(json["outcome"], "held");
+}
+
+#[tokio::test]
+async fn explain_refuses_to_suppose_what_it_does_not_understand() {
+    let stage = Stage::new().await;
+    stage.open_pull().await;
+    let as_if = async |sentence: &str| {
+        let words = ["explain", "acme/shop#1", "--as-if", sentence];
+        run(&stage, &words, "").await
+    };
+    let answer = as_if("it is fine").await;
+    assert_eq!(answer.code, 2);
+    assert!(
+        answer.err.contains("\"approved by VERIFIER\""),
+        "{}",
+        answer.err
+    );
+    let answer = as_if("approved by codx").await;
+    assert_eq!(answer.code, 2);
+    assert!(
+        answer.err.contains("did you mean `codex`?"),
+        "{}",
+        answer.err
+    );
+}
+
+#[tokio::test]
+async fn explain_judges_another_commit_as_the_head_and_remembers_nothing_of_it() {
+    let stage = Stage::with_policy(&by_people()).await;
+    let pull = stage.open_pull().await;
+    stage.clear(&pull).await;
+    let first = pull.head().unwrap();
+    stage
+        .agent
+        .push(
+            &stage.shop,
+            "agent/start",
+            "More",
+            countersign::simulator::Edits::write("README.md", "# More\n"),
+        )
+        .unwrap();
+    stage.settle().await;
+    assert_eq!(stage.outcome(&pull).await, "waiting");
+
+    let folder = tempfile::tempdir().unwrap();
+    let database = format!("sqlite://{}/gate.db", folder.path().display());
+    std::fs::write(folder.path().join("gate.db"), "").unwrap();
+    let words = [
+        "explain",
+        "acme/shop#1",
+        "--head",
+        &*first,
+        "--database",
+        &*database,
+    ];
+    let answer = run(&stage, &words, "").await;
+    let start = format!("hypothetical: as if the head were {first}\n");
+    assert!(
+        answer.out.starts_with(&start),
+        "{}{}",
+        answer.out,
+        answer.err
+    );
+    assert!(
+        answer.out.contains("codex countersigned "),
+        "{}",
+        answer.out
+    );
+    let number = countersign::domain::model::PullNumber::new(1).unwrap();
+    let store = countersign::store::sqlite::Sqlite::open(&database).await;
+    use countersign::store::Store;
+    let memory = store.unwrap().pull(stage.repo_id(), number).await.unwrap();
+    assert_eq!(memory.value.pull, None);
+
+    let words = ["explain", "acme/shop#1", "--head", &*"0a".repeat(20)];
+    let unknown = run(&stage, &words, "").await;
+    assert_eq!(unknown.code, 3, "{}", unknown.out);
+    assert!(unknown.err.contains("cannot be read"), "{}", unknown.err);
+    let words = ["explain", "acme/shop#1", "--head", &first[..7]];
+    assert_eq!(run(&stage, &words, "").await.code, 2);
+}

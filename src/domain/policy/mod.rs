@@ -14,7 +14,7 @@ mod gates;
 pub mod globs;
 mod keys;
 mod kinds;
-mod nearest;
+pub(in crate::domain) mod nearest;
 mod problems;
 pub mod read;
 mod scalars;

@@ -1,7 +1,10 @@
 //! The name somebody most likely meant.
 
 /// The known name nearest to `word`, if one is near enough that a slip of the fingers explains it.
-pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(in crate::domain) fn nearest<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let word: Vec<char> = word.to_lowercase().chars().take(64).collect();
     let allowed = match word.len() {
         0..=2 => 1,

@@ -43,6 +43,17 @@ pub fn tree(name: &str, verdict: &Verdict, colour: bool) -> String {
     lines.join("\n") + "\n"
 }
 
+/// What is to be said before a tree that does not tell how things are: a line for each thing that was
+/// supposed; nothing where nothing was.
+pub fn hypothetical(supposed: &[String], colour: bool) -> String {
+    let paint = Paint(colour);
+    let lines = supposed.iter().map(|what| {
+        let line = format!("hypothetical: as if {}", text::line(what));
+        paint.with(MAGENTA, &line) + "\n"
+    });
+    lines.collect()
+}
+
 /// What was judged, under what, and how sure the facts are.
 fn about(verdict: &Verdict) -> String {
     let mut about = String::new();

@@ -22,6 +22,7 @@ use super::{Case, as_open_as, worst};
 use crate::domain::facts::{Conclusion, Fetched, FileChange, Listing};
 use crate::domain::policy::{Checks, RequiredCheck};
 use crate::domain::verdict::{GateResult, Move, Proof};
+pub use producers::matches as is_named;
 use producers::{Reported, Standing};
 
 /// Which conclusions pass.

@@ -261,7 +261,7 @@ fn status_standing(state: &StatusState) -> Standing {
 }
 
 /// Whether a name is the required one, or matches its pattern: `*` stands for any text.
-fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
         return false;
