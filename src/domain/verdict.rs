@@ -156,8 +156,11 @@ pub struct GateResult {
     pub state: State,
     /// One sentence: why.
     pub reason: String,
-    /// The exact next step, where there is one ("push a fix for src/start.rs:40").
+    /// The exact next step ("push a fix for src/start.rs:40"); every gate that is open has one.
     pub next: Option<String>,
+    /// What was seen that keeps it open: the failing check, the rejection. Of a gate that is satisfied
+    /// its proof tells.
+    pub seen: Vec<Basis>,
     /// Since when it has been in this state.
     pub since: Option<Timestamp>,
     /// What it was made of.
@@ -171,6 +174,7 @@ impl GateResult {
             state,
             reason: reason.into(),
             next: None,
+            seen: Vec::new(),
             since: None,
             details: Vec::new(),
         }
@@ -205,6 +209,13 @@ impl GateResult {
     #[must_use]
     pub fn next(mut self, step: impl Into<String>) -> Self {
         self.next = Some(step.into());
+        self
+    }
+
+    /// With what was seen that keeps it open.
+    #[must_use]
+    pub fn seen(mut self, record: Basis) -> Self {
+        self.seen.push(record);
         self
     }
 
@@ -414,6 +425,7 @@ fn combine(
     mut gates: Vec<GateResult>,
     reason: &str,
 ) -> Verdict {
+    gate::next_step::fill(&mut gates, policy);
     for gate in &mut gates {
         let before = snapshot.since.get(&gate.gate);
         gate.since = Some(match before {

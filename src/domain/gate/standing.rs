@@ -2,6 +2,7 @@
 
 use chrono::{Datelike, Duration, NaiveTime, Weekday};
 
+use super::next_step::command;
 use super::{Case, platform_rules};
 use crate::domain::facts::{PolicyOrigin, PullState, Refusal};
 use crate::domain::model::Timestamp;
@@ -188,7 +189,10 @@ fn held(case: &Case<'_>) -> GateResult {
             Move::Maintainer,
             format!("{} holds it: {}", hold.by, hold.reason),
         )
-        .next("let it go with the button on this check"),
+        .next(format!(
+            "let it go with the button on this check, or comment {}",
+            command(Some(case.policy), "unhold")
+        )),
     }
 }
 
@@ -196,8 +200,10 @@ fn frozen(case: &Case<'_>) -> GateResult {
     let base = &case.pull.base;
     if let Some(freeze) = &case.snapshot.freeze {
         let reason = format!("`{base}` is frozen by {}: {}", freeze.by, freeze.reason);
-        return GateResult::waiting("not_frozen", Move::Owner, reason)
-            .next(format!("look at what happened, then thaw `{base}`"));
+        return GateResult::waiting("not_frozen", Move::Owner, reason).next(format!(
+            "look at what happened, then comment {}",
+            command(Some(case.policy), &format!("thaw {base}"))
+        ));
     }
     let now = case.snapshot.now;
     let mut windows = case.policy.merge.freeze.iter();
@@ -208,7 +214,11 @@ fn frozen(case: &Case<'_>) -> GateResult {
             moment(window.to),
             window.timezone
         );
-        return GateResult::waiting("not_frozen", Move::Countersign, reason);
+        return GateResult::waiting("not_frozen", Move::Countersign, reason).next(format!(
+            "wait until {} ({})",
+            moment(window.to),
+            window.timezone
+        ));
     }
     let proof = fact("no freeze is recorded, and no window of the policy covers this time");
     GateResult::satisfied("not_frozen", proof, format!("`{base}` is not frozen."))
@@ -276,7 +286,10 @@ fn landing(case: &Case<'_>, refusal: &Refusal) -> GateResult {
         refusal.reason
     );
     if case.snapshot.now < refusal.until() {
-        return GateResult::waiting("landing", Move::Countersign, reason);
+        let until = refusal.until().format("%Y-%m-%d %H:%M:%S UTC");
+        return GateResult::waiting("landing", Move::Countersign, reason).next(format!(
+            "mend what GitHub names; the merge is tried again at {until}"
+        ));
     }
     let proof = fact("the pause after GitHub's refusal has passed");
     GateResult::satisfied("landing", proof, format!("{reason} It is tried again."))

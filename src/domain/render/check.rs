@@ -24,7 +24,7 @@ use super::{json, preview, text, words};
 use crate::domain::model::PullNumber;
 use crate::domain::policy::Mode;
 use crate::domain::preview::Preview;
-use crate::domain::verdict::{GateResult, Move, Outcome, State, Verdict};
+use crate::domain::verdict::{Basis, GateResult, Move, Outcome, State, Verdict};
 
 /// GitHub's limit on summary and text each (`output` of "Create a check run"). It counts characters,
 /// by its documentation; bytes, by what it refuses. Bytes are the stricter.
@@ -110,11 +110,11 @@ pub fn page_with(
 /// A digest of what matters on a page: pages with equal digests need not be published again.
 ///
 /// Made from the conclusion, the title, the buttons, what is open and what to do about it, and the
-/// JSON block without its `since` fields. Left out are the times and the table, which tells the same
-/// again with times and links.
+/// JSON block without times and records. Left out are those and the table, which tells the same again
+/// with times and links.
 pub fn digest(page: &CheckPage) -> String {
     let (prose, block) = match page.text.rsplit_once(FENCE) {
-        Some((prose, block)) => (prose, without_times(block)),
+        Some((prose, block)) => (prose, without_times_and_records(block)),
         None => (page.text.as_str(), String::new()),
     };
     let buttons = page.buttons.iter().map(|button| button.identifier);
@@ -134,7 +134,7 @@ pub fn digest(page: &CheckPage) -> String {
     hex::encode(hash.finalize())
 }
 
-fn without_times(block: &str) -> String {
+fn without_times_and_records(block: &str) -> String {
     let json = block.trim_end().trim_end_matches("```");
     let Ok(mut value) = serde_json::from_str::<Value>(json) else {
         return block.to_owned();
@@ -142,6 +142,7 @@ fn without_times(block: &str) -> String {
     for gate in value["gates"].as_array_mut().into_iter().flatten() {
         if let Some(gate) = gate.as_object_mut() {
             gate.remove("since");
+            gate.remove("rests_on");
         }
     }
     value.to_string()
@@ -272,7 +273,7 @@ fn row(gate: &GateResult) -> String {
         inline(&words::gate_name(&gate.gate), Place::Cell, NAME_CHARS),
         state(&gate.state),
         inline(&gate.reason, Place::Cell, CELL_CHARS),
-        rests_on(&gate.state),
+        rests_on(gate),
     )
 }
 
@@ -289,28 +290,29 @@ fn state(state: &State) -> String {
     format!("{sign} {}", state.word())
 }
 
-fn rests_on(state: &State) -> String {
-    match state {
-        State::Satisfied { proof } => {
-            let records = proof.records();
-            let mut named: Vec<_> = records
-                .iter()
-                .take(MOST_RECORDS)
-                .map(|record| link(&record.what, record.url.as_deref(), Place::Cell, NAME_CHARS))
-                .collect();
-            if records.len() > MOST_RECORDS {
-                named.push(format!("{} more", records.len() - MOST_RECORDS));
-            }
-            named.join(", ")
-        }
+fn rests_on(gate: &GateResult) -> String {
+    match &gate.state {
+        State::Satisfied { proof } => records(proof.records(), Place::Cell),
         State::Overridden { by } => {
             format!("override by {}", inline(by, Place::Cell, NAME_CHARS))
         }
         State::Waiting { .. }
         | State::Failed { .. }
         | State::Skipped
-        | State::Undetermined { .. } => String::new(),
+        | State::Undetermined { .. } => records(&gate.seen, Place::Cell),
     }
+}
+
+fn records(records: &[Basis], place: Place) -> String {
+    let mut named: Vec<_> = records
+        .iter()
+        .take(MOST_RECORDS)
+        .map(|record| link(&record.what, record.url.as_deref(), place, NAME_CHARS))
+        .collect();
+    if records.len() > MOST_RECORDS {
+        named.push(format!("{} more", records.len() - MOST_RECORDS));
+    }
+    named.join(", ")
 }
 
 /// What opens the JSON block. It occurs once in a page: back-ticks of others are escaped.
@@ -375,8 +377,12 @@ fn details(parts: &[GateResult], depth: usize, lines: &mut Vec<String>) {
             let next = inline(&text::stopped(next), Place::Sentence, SENTENCE_CHARS);
             format!(" **Next:** {next}")
         });
+        let seen = match records(&part.seen, Place::Sentence) {
+            none if none.is_empty() => none,
+            seen => format!(" ({seen})"),
+        };
         lines.push(format!(
-            "{indent}- {}, {}: {}{next}",
+            "{indent}- {}, {}: {}{seen}{next}",
             state(&part.state),
             inline(&part.gate, Place::Sentence, NAME_CHARS),
             inline(

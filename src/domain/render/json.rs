@@ -73,7 +73,7 @@ pub struct ToldGate {
     pub state: String,
     /// One sentence: why.
     pub reason: String,
-    /// The records it rests on.
+    /// The records it rests on: what proves it, or what was seen that keeps it open.
     pub rests_on: Vec<Basis>,
     /// Since when it has been in this state.
     pub since: Option<Timestamp>,
@@ -92,24 +92,28 @@ impl ToldGate {
     }
 
     fn of(gate: &GateResult) -> Self {
-        let rests_on = match &gate.state {
-            State::Satisfied { proof } => proof.records().to_vec(),
-            State::Overridden { by } => vec![Basis::new(format!("override by {by}"), None)],
-            State::Waiting { .. }
-            | State::Failed { .. }
-            | State::Skipped
-            | State::Undetermined { .. } => Vec::new(),
-        };
         Self {
             name: gate.gate.clone(),
             state: gate.state.word().to_owned(),
             reason: gate.reason.clone(),
-            rests_on,
+            rests_on: records(gate),
             since: gate.since,
             whose_move: gate.state.whose_move(),
             next: gate.next.clone(),
             details: gate.details.iter().map(Self::of).collect(),
         }
+    }
+}
+
+/// What a gate rests on: its proof, who waived it, or what was seen that keeps it open.
+fn records(gate: &GateResult) -> Vec<Basis> {
+    match &gate.state {
+        State::Satisfied { proof } => proof.records().to_vec(),
+        State::Overridden { by } => vec![Basis::new(format!("override by {by}"), None)],
+        State::Waiting { .. }
+        | State::Failed { .. }
+        | State::Skipped
+        | State::Undetermined { .. } => gate.seen.clone(),
     }
 }
 
@@ -249,9 +253,29 @@ struct StableGate {
     name: String,
     state: &'static str,
     reason: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rests_on: Vec<Basis>,
     since: Option<Timestamp>,
     whose_move: Move,
     next: Option<String>,
+}
+
+/// The records of a gate that fit beside sentences of so many characters; none where room is short.
+fn short_records(gate: &GateResult, chars: usize) -> Vec<Basis> {
+    const MOST: usize = 5;
+    const WHAT_CHARS: usize = 200;
+    const URL_BYTES: usize = 400;
+    const ROOMY: usize = 250;
+    if chars < ROOMY {
+        return Vec::new();
+    }
+    let records = records(gate).into_iter().take(MOST);
+    records
+        .map(|record| Basis {
+            what: super::text::clipped(&record.what, WHAT_CHARS),
+            url: record.url.filter(|url| url.len() <= URL_BYTES),
+        })
+        .collect()
 }
 
 fn stable<'a>(
@@ -272,6 +296,7 @@ fn stable<'a>(
             name: super::text::clipped(&gate.gate, NAME_CHARS),
             state: gate.state.word(),
             reason: clipped(&gate.reason),
+            rests_on: short_records(gate, chars),
             since: gate.since,
             whose_move: short_move(gate.state.whose_move(), chars),
             next: gate.next.as_deref().map(clipped),

@@ -107,26 +107,15 @@ fn write_gate(lines: &mut Vec<String>, gate: &GateResult, name: &str, at: Nestin
         width = at.width,
     ));
     let beneath = format!("{indent}    ");
-    let on = gate.state.whose_move();
-    if on != Move::Nobody && at.depth == 0 {
-        let since = gate.since.map_or_else(String::new, |since| {
-            format!(", since {}", since.format("%Y-%m-%d %H:%M UTC"))
-        });
-        let on = text::line(&words::whose_move(&on));
-        lines.push(format!("{beneath}whose move: {on}{since}"));
+    if at.depth == 0 {
+        lines.extend(standing(gate).map(|line| format!("{beneath}{line}")));
     }
     if let Some(next) = &gate.next {
         let next = format!("next: {}", text::line(next));
         lines.push(format!("{beneath}{}", paint.with(BOLD, &next)));
     }
-    if let State::Satisfied { proof } = &gate.state
-        && gate.details.is_empty()
-    {
-        for record in proof.records().iter().filter(|record| record.url.is_some()) {
-            let url = record.url.as_deref().unwrap_or_default();
-            let record = format!("{} {}", text::line(&record.what), text::line(url));
-            lines.push(format!("{beneath}{}", paint.with(DIM, &record)));
-        }
+    for record in records(gate) {
+        lines.push(format!("{beneath}{}", paint.with(DIM, &record)));
     }
     let inner = Nesting {
         depth: at.depth + 1,
@@ -135,6 +124,41 @@ fn write_gate(lines: &mut Vec<String>, gate: &GateResult, name: &str, at: Nestin
     for detail in &gate.details {
         write_gate(lines, detail, &detail.gate, inner, paint);
     }
+}
+
+/// Whose move it is, and since when it has been so.
+fn standing(gate: &GateResult) -> Option<String> {
+    let since = gate
+        .since
+        .map(|since| format!("since {}", since.format("%Y-%m-%d %H:%M UTC")));
+    let on = match gate.state.whose_move() {
+        Move::Nobody => None,
+        on => Some(format!(
+            "whose move: {}",
+            text::line(&words::whose_move(&on))
+        )),
+    };
+    let parts: Vec<_> = [on, since].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What can be followed of what a gate rests on, and who waived it. What its parts tell is not told
+/// twice.
+fn records(gate: &GateResult) -> Vec<String> {
+    let records = match &gate.state {
+        State::Overridden { by } => return vec![format!("override by {}", text::line(by))],
+        _ if !gate.details.is_empty() => return Vec::new(),
+        State::Satisfied { proof } => proof.records(),
+        State::Waiting { .. }
+        | State::Failed { .. }
+        | State::Undetermined { .. }
+        | State::Skipped => gate.seen.as_slice(),
+    };
+    let told = records.iter().filter_map(|record| {
+        let url = record.url.as_deref()?;
+        Some(format!("{} {}", text::line(&record.what), text::line(url)))
+    });
+    told.collect()
 }
 
 const BOLD: &str = "1";

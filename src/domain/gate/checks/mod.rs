@@ -239,10 +239,16 @@ fn refused(source: &Source<'_>, bad: &Reported<'_>) -> GateResult {
             format!("run `{name}` again"),
         ),
     };
-    GateResult::failed(source.name, on, reason + &bad.disclosure()).next(next)
+    GateResult::failed(source.name, on, reason + &bad.disclosure())
+        .next(next)
+        .seen(bad.basis())
 }
 
 fn waiting(source: &Source<'_>, open: &Reported<'_>) -> GateResult {
+    open_still(source, open).seen(open.basis())
+}
+
+fn open_still(source: &Source<'_>, open: &Reported<'_>) -> GateResult {
     let (name, who) = (open.name, open.producer());
     match &open.standing {
         Standing::UnknownProducer => GateResult::undetermined(
@@ -251,7 +257,10 @@ fn waiting(source: &Source<'_>, open: &Reported<'_>) -> GateResult {
             format!(
                 "`{name}` was reported by nobody who can be named, and a producer is required."
             ),
-        ),
+        )
+        .next(format!(
+            "let `{name}` be reported by the App that is required"
+        )),
         Standing::Final(Conclusion::ActionRequired) => GateResult::waiting(
             source.name,
             Move::Maintainer,
@@ -262,7 +271,8 @@ fn waiting(source: &Source<'_>, open: &Reported<'_>) -> GateResult {
             source.name,
             Move::Ci,
             format!("`{name}` has not passed ({who})."),
-        ),
+        )
+        .next(format!("run `{name}` again")),
         Standing::Underway(word) => GateResult::waiting(
             source.name,
             Move::Ci,
@@ -271,7 +281,8 @@ fn waiting(source: &Source<'_>, open: &Reported<'_>) -> GateResult {
                 word.replace('_', " "),
                 open.disclosure()
             ),
-        ),
+        )
+        .next(format!("wait for `{name}` to finish")),
     }
 }
 
