@@ -48,6 +48,8 @@ pub struct Effects {
     pub same: usize,
     /// How many were not looked at.
     pub left_out: usize,
+    /// It is the account's default as well: repositories without a policy would follow it.
+    pub default_too: bool,
 }
 
 /// One pull request that would stand otherwise.
@@ -141,6 +143,7 @@ impl Effects {
             changes: Vec::new(),
             same: 0,
             left_out: 0,
+            default_too: false,
         }
     }
 

@@ -97,6 +97,9 @@ impl Gather {
         self.read_teams(&kept.repo, &new, &mut beside).await;
         let base = snapshot.base.known().map(|base| base.name.clone());
         let mut effects = Effects::none(base.clone(), then);
+        let default = kept.repo.default_branch.as_ref();
+        effects.default_too = PolicyOrigin::holds_defaults(&kept.repo.name)
+            && default.is_none_or(|default| Some(default) == base.as_ref());
         let rows = self.store.open_pulls(Some(kept.repo.id)).await?;
         let others = rows
             .iter()

@@ -1,7 +1,7 @@
 //! What a pull request that changes the policy would do to the others, told on its own check run.
 
 use countersign::simulator::faults::{Fault, FaultPlan};
-use countersign::simulator::{Edits, PullHandle};
+use countersign::simulator::{Edits, Permission, PullHandle};
 
 use crate::stage::{POLICY, Stage};
 
@@ -191,4 +191,59 @@ async fn the_others_cost_no_call() {
         said.contains("Of 3 other open") || said.contains("All 3 other open"),
         "{said}"
     );
+}
+
+#[tokio::test]
+async fn of_a_crowd_a_hundred_are_looked_at_and_the_rest_is_counted() {
+    let stage = Stage::with_policy(&by_people()).await;
+    for number in 0..103 {
+        let branch = format!("agent/{number}");
+        let file = format!("docs/{number}.md");
+        let edits = Edits::write(&file, "text");
+        stage
+            .agent
+            .push(&stage.shop, &branch, "Write", edits)
+            .unwrap();
+        let opened = stage.agent.open_pull(&stage.shop, &branch, "main", "Write");
+        opened.unwrap();
+    }
+    stage.settle().await;
+    let strict = by_people().replace("count: 1", "count: 2");
+    let pull = changes_policy(&stage, Edits::write(PATH, &*strict)).await;
+    let said = section(&stage, &pull).await;
+    assert!(
+        said.contains("All 100 other open pull requests into `main` stay as they are. 3 more were not looked at."),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_change_of_the_organisations_default_says_whom_it_concerns_besides() {
+    let stage = Stage::new().await;
+    let files = [(PATH, POLICY)];
+    let defaults = stage.github.repo("acme/.github", &files).unwrap();
+    defaults.allow(&stage.alice, Permission::Admin).unwrap();
+    defaults.install_app(&stage.alice).unwrap();
+    stage.settle().await;
+    let edits = Edits::write(PATH, POLICY.replace("count: 1", "count: 2"));
+    let (alice, title) = (&stage.alice, "Be strict");
+    alice.push(&defaults, "strict", title, edits).unwrap();
+    let pull = alice.open_pull(&defaults, "strict", "main", title).unwrap();
+    stage.settle().await;
+    let head = pull.head().unwrap();
+    let id = defaults.look(|repo| repo.id).unwrap();
+    let text = {
+        let world = stage.github.lock();
+        let repo = world.repo(id).unwrap();
+        let ours = world.our_app;
+        let mut runs = repo.check_runs.values();
+        let run = runs.rfind(|run| run.app == ours && run.head == head);
+        run.unwrap().output.text.clone().unwrap()
+    };
+    assert!(
+        text.contains("the organisation's default as well"),
+        "{text}"
+    );
+    let here = stage.open_pull().await;
+    assert!(!self::text(&stage, &here).await.contains("default as well"));
 }

@@ -136,7 +136,13 @@ fn summary(effects: &Effects, safe: Harmless, other: &str) -> String {
             },
         ),
     };
-    format!("{then}{found}{left_out}")
+    let default_too = if effects.default_too {
+        " It is the organisation's default as well: repositories without a policy of their own would \
+         follow it, and their pull requests were not looked at."
+    } else {
+        ""
+    };
+    format!("{then}{found}{left_out}{default_too}")
 }
 
 fn difference(difference: &Difference, safe: Harmless) -> Item {
