@@ -15,24 +15,27 @@
 //! noted as well, so that the pass can end and come back when GitHub listens again.
 
 mod defaults;
+mod policies;
+mod preview;
 mod recall;
+mod supposed;
 mod wants;
 
+pub use supposed::Supposed;
+
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::clock::Clock;
 use crate::domain::facts::{
-    Base, Comparison, Fetched, Freshness, PlatformRule, PolicyFact, PullRequest, PullState,
-    Snapshot,
+    Base, Comparison, Fetched, Freshness, PlatformRule, PolicyFact, PolicyOrigin, PullRequest,
+    PullState, Snapshot,
 };
-use crate::domain::memory::{
-    BaseMemory, HeadMemory, PolicyText, PullMemory, PullRecord, RepoMemory,
-};
+use crate::domain::memory::{HeadMemory, PullMemory, PullRecord, RepoMemory};
 use crate::domain::model::{
     AppId, BaseRef, HeadSha, Oid, PolicyDigest, PullNumber, RepoId, Repository,
 };
-use crate::domain::policy::{self, Policy, Problem};
+use crate::domain::policy::{Policy, Problem};
 use crate::domain::request::{Ask, Pressed, Requests};
 use crate::github::{Answer, Reads, Refused};
 use crate::store::{Store, Stored, Versioned};
@@ -40,7 +43,7 @@ use recall::{
     as_first_written, fill_from_head, fill_from_memory, fill_from_requests, first_sight,
     missed_asks, remember_lists,
 };
-use wants::{lists_every_file, reported_twice, wants};
+use wants::{Wants, lists_every_file, reported_twice, wants};
 
 /// How many policies are kept parsed. One entry a repository and branch is the usual need.
 const PARSED_POLICIES: usize = 1_000;
@@ -100,14 +103,23 @@ struct Trouble {
 }
 
 impl Trouble {
+    fn wait(&mut self, after: chrono::Duration) {
+        self.limited = Some(self.limited.map_or(after, |held| held.max(after)));
+    }
+
+    /// Waits as long as another has to; who may act where is each one's own matter.
+    fn wait_as(&mut self, other: &Self) {
+        if let Some(after) = other.limited {
+            self.wait(after);
+        }
+    }
+
     fn fact<T>(&mut self, answer: Answer<T>) -> Fetched<T> {
         match answer {
             Ok(value) => Fetched::Known(value),
             Err(refused) => {
                 match &refused {
-                    Refused::Limited { after } => {
-                        self.limited = Some(self.limited.map_or(*after, |held| held.max(*after)));
-                    }
+                    Refused::Limited { after } => self.wait(*after),
                     Refused::Inactive(_) => self.inactive = true,
                     _ => {}
                 }
@@ -177,7 +189,7 @@ impl Gather {
             }
         };
         memory.value.pull = pull.known().cloned();
-        let mut snapshot = self.blank(kept, pull, Freshness::Remembered);
+        let mut snapshot = self.blank(&kept.repo, kept.number, pull, Freshness::Remembered);
         if let Some(pull) = snapshot.pull.known().cloned() {
             if pull.state != PullState::Open {
                 return self.closed(kept, snapshot, &pull, trouble, &memory).await;
@@ -185,12 +197,17 @@ impl Gather {
             let head = self.store.head(kept.repo.id, &pull.head).await?;
             let repo = &mut repo_memory.value;
             let base = self.base_memory(kept, repo, &pull.base, &mut trouble, Anew::Nothing);
-            self.place_base(&mut snapshot, &pull, base.await);
+            self.place_base(&mut snapshot, &pull, base.await?);
             fill_from_head(&mut snapshot, &head.value);
             fill_from_memory(&mut snapshot, &memory.value);
-            self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
+            // Also under a policy that is wrong: whether a change mends it is worth knowing.
+            if snapshot.policy.origin().is_some() {
+                self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
+                    .await;
+            }
+            let wants = wants(&snapshot.policy);
+            self.place_people(kept, &mut snapshot, wants, &mut trouble)
                 .await;
-            self.place_people(kept, &mut snapshot, &mut trouble).await;
         }
         self.finish(kept, snapshot, trouble, &memory, &repo_memory, None)
             .await
@@ -201,7 +218,8 @@ impl Gather {
     /// # Errors
     /// The store's. GitHub's refusals are facts, not errors.
     pub async fn confirmed(&self, kept: &Kept) -> Stored<Gathered> {
-        self.read_all(kept, None, Anew::Everything).await
+        self.read_all(kept, &Supposed::default(), Anew::Everything)
+            .await
     }
 
     /// As [`Gather::confirmed`], but for the base's rules as they are known: whoever promises a merge
@@ -210,30 +228,25 @@ impl Gather {
     /// # Errors
     /// As [`Gather::confirmed`].
     pub async fn promised(&self, kept: &Kept) -> Stored<Gathered> {
-        self.read_all(kept, None, Anew::Tip).await
+        self.read_all(kept, &Supposed::default(), Anew::Tip).await
     }
 
-    /// The facts as GitHub tells them now, and what another policy than the branch's makes worth
-    /// knowing.
+    /// The facts as GitHub tells them now, as far as they would be the same otherwise: under another
+    /// policy, or with another commit as the head. Nothing is remembered of a head that is none.
     ///
     /// # Errors
     /// As [`Gather::confirmed`].
-    pub async fn confirmed_under(&self, kept: &Kept, policy: PolicyFact) -> Stored<Gathered> {
-        self.read_all(kept, Some(policy), Anew::Everything).await
+    pub async fn supposing(&self, kept: &Kept, supposed: &Supposed) -> Stored<Gathered> {
+        self.read_all(kept, supposed, Anew::Everything).await
     }
 
-    async fn read_all(
-        &self,
-        kept: &Kept,
-        instead: Option<PolicyFact>,
-        anew: Anew,
-    ) -> Stored<Gathered> {
+    async fn read_all(&self, kept: &Kept, supposed: &Supposed, anew: Anew) -> Stored<Gathered> {
         let mut trouble = Trouble::default();
         // Versions are taken before anything is read: a delivery that arrives meanwhile wins.
         let mut memory = self.store.pull(kept.repo.id, kept.number).await?;
         let mut repo_memory = self.store.repo(kept.repo.id).await?;
         let pull = trouble.fact(self.reads.pull(&kept.repo, kept.number).await);
-        let mut snapshot = self.blank(kept, pull, Freshness::Confirmed);
+        let mut snapshot = self.blank(&kept.repo, kept.number, pull, Freshness::Confirmed);
         let Some(pull) = snapshot.pull.known().cloned() else {
             return self
                 .finish(kept, snapshot, trouble, &memory, &repo_memory, None)
@@ -243,15 +256,17 @@ impl Gather {
             memory.value.pull = Some(pull.clone());
             return self.closed(kept, snapshot, &pull, trouble, &memory).await;
         }
+        let pull = supposed.pull(pull);
+        snapshot.pull = Fetched::Known(pull.clone());
         let mut head = self.store.head(kept.repo.id, &pull.head).await?;
         let repo = &kept.repo;
         let base = self.base_memory(kept, &mut repo_memory.value, &pull.base, &mut trouble, anew);
-        let base = base.await;
+        let base = base.await?;
         self.place_base(&mut snapshot, &pull, base);
-        if let Some(policy) = instead {
-            snapshot.policy = policy;
+        if let Some(policy) = &supposed.policy {
+            snapshot.policy = policy.clone();
         }
-        let wants = wants(&snapshot.policy);
+        let wants = supposed.wants(&snapshot.policy);
         let (runs, statuses, reviews, comments) = futures::join!(
             self.reads.check_runs(repo, &pull.head),
             self.reads.statuses(repo, &pull.head),
@@ -271,9 +286,20 @@ impl Gather {
         }
         snapshot.comments = map(comments, |list| as_first_written(list, &mut memory.value));
         memory.value.pull = Some(pull.clone());
-        self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
+        if snapshot.policy.origin().is_some() || supposed.also.is_some() {
+            self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
+                .await;
+        }
+        self.place_people(kept, &mut snapshot, wants, &mut trouble)
             .await;
-        self.place_people(kept, &mut snapshot, &mut trouble).await;
+        if supposed.head.is_some() {
+            // No right to merge can come of a head that is none.
+            snapshot.freshness = Freshness::Remembered;
+            let (memory, repo_memory) = (&kept.pull_memory, &kept.repo_memory);
+            return self
+                .finish(kept, snapshot, trouble, memory, repo_memory, None)
+                .await;
+        }
         remember_lists(&snapshot, &mut memory.value, &mut head.value);
         let head = Some((&pull.head, &head));
         self.finish(kept, snapshot, trouble, &memory, &repo_memory, head)
@@ -296,11 +322,15 @@ impl Gather {
         fill_from_head(&mut snapshot, &head.value);
         fill_from_memory(&mut snapshot, &memory.value);
         if let Some(known) = kept.repo_memory.value.bases.get(&pull.base) {
-            let policy = known.policy.as_ref();
+            let own = known.policy.as_ref();
+            let own = own.map(|text| self.policy_of(text, PolicyOrigin::Repository));
             let base = BaseFacts {
                 tip: known_or_not_asked(&known.tip),
                 rules: known_or_not_asked(&known.rules),
-                policy: policy.map_or(PolicyFact::Absent, |text| self.policy_of(text)),
+                policy: match own {
+                    Some(PolicyFact::Absent) => self.remembered_default(&kept.repo).await?,
+                    own => own.unwrap_or(PolicyFact::Absent),
+                },
             };
             self.place_base(&mut snapshot, pull, base);
         }
@@ -317,11 +347,17 @@ impl Gather {
             .await
     }
 
-    fn blank(&self, kept: &Kept, pull: Fetched<PullRequest>, freshness: Freshness) -> Snapshot {
+    fn blank(
+        &self,
+        repo: &Repository,
+        number: PullNumber,
+        pull: Fetched<PullRequest>,
+        freshness: Freshness,
+    ) -> Snapshot {
         Snapshot {
             now: self.clock.now(),
-            repo: kept.repo.clone(),
-            number: kept.number,
+            repo: repo.clone(),
+            number,
             freshness,
             own_app: self.own_app,
             pull,
@@ -341,13 +377,13 @@ impl Gather {
             merge_requested: None,
             stop_asked: None,
             overrides: Vec::new(),
-            refusal: kept.record.refusal.clone(),
+            refusal: None,
             head_seen_at: None,
             since: BTreeMap::new(),
         }
     }
 
-    /// The base branch: its tip, its rules, the policy at the tip. The policy's text is bound to the
+    /// The base branch: its tip, its rules, the policy that applies there. The policy's text is bound to the
     /// tip and read only when the tip is a new one.
     async fn base_memory(
         &self,
@@ -356,7 +392,7 @@ impl Gather {
         name: &BaseRef,
         trouble: &mut Trouble,
         anew: Anew,
-    ) -> BaseFacts {
+    ) -> Stored<BaseFacts> {
         let known = repo_memory.bases.entry(name.clone()).or_default();
         let repo = &kept.repo;
         let incomplete = known.tip.is_none() || known.rules.is_none();
@@ -384,72 +420,13 @@ impl Gather {
                 known_or_not_asked(&known.rules),
             )
         };
-        let fresh = anew != Anew::Nothing;
         let policy = match tip.require() {
-            Ok(tip) => self.policy_at(repo, known, tip, trouble, fresh).await,
+            Ok(tip) => self.policy_for(repo, known, tip, trouble, anew).await?,
             Err(why) => PolicyFact::Unavailable(why.to_owned()),
         };
         known.tip = tip.known().cloned();
         known.rules = rules.known().cloned();
-        BaseFacts { tip, rules, policy }
-    }
-
-    async fn policy_at(
-        &self,
-        repo: &Repository,
-        known: &mut BaseMemory,
-        tip: &Oid,
-        trouble: &mut Trouble,
-        fresh: bool,
-    ) -> PolicyFact {
-        // A text at a commit never changes. That there is none was one 404, and a 404 may be a passing
-        // fault: it is asked again whenever everything is.
-        let still = |text: &&PolicyText| text.tip == *tip && (text.file.is_some() || !fresh);
-        let text = match known.policy.as_ref().filter(still) {
-            Some(text) => text.clone(),
-            None => match trouble.fact(self.reads.file_at(repo, policy::PATH, tip).await) {
-                Fetched::Known(file) => PolicyText {
-                    tip: tip.clone(),
-                    file: file.map(|file| (file.blob, file.text)),
-                },
-                Fetched::Unavailable(why) => return PolicyFact::Unavailable(why),
-                Fetched::NotAsked => return PolicyFact::Unavailable("it was not asked for".into()),
-            },
-        };
-        let fact = self.policy_of(&text);
-        known.policy = Some(text);
-        fact
-    }
-
-    fn policy_of(&self, text: &PolicyText) -> PolicyFact {
-        let Some((digest, text)) = &text.file else {
-            return PolicyFact::Absent;
-        };
-        let digest = digest.clone();
-        match self.parse(&digest, text).as_ref() {
-            Ok(policy) => PolicyFact::Valid {
-                policy: Box::new(policy.clone()),
-                digest,
-            },
-            Err(problems) => PolicyFact::Invalid {
-                problems: problems.clone(),
-                digest,
-            },
-        }
-    }
-
-    /// Parses a policy once per blob. The cache is emptied when it is full: policies are few.
-    fn parse(&self, digest: &PolicyDigest, text: &str) -> Parsed {
-        let mut parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = parsed.get(digest) {
-            return known.clone();
-        }
-        if parsed.len() >= PARSED_POLICIES {
-            parsed.clear();
-        }
-        let read = Arc::new(policy::read::read(text));
-        parsed.insert(digest.clone(), read.clone());
-        read
+        Ok(BaseFacts { tip, rules, policy })
     }
 
     fn place_base(&self, snapshot: &mut Snapshot, pull: &PullRequest, base: BaseFacts) {
@@ -470,9 +447,6 @@ impl Gather {
         pull: &PullRequest,
         trouble: &mut Trouble,
     ) {
-        if !matches!(snapshot.policy, PolicyFact::Valid { .. }) {
-            return;
-        }
         let Some(tip) = snapshot.base.known().map(|base| base.tip.clone()) else {
             return;
         };
@@ -501,8 +475,13 @@ impl Gather {
 
     /// Teams and conversations, only where the policy asks for them; never remembered, since no
     /// delivery tells of them.
-    async fn place_people(&self, kept: &Kept, snapshot: &mut Snapshot, trouble: &mut Trouble) {
-        let wants = wants(&snapshot.policy);
+    async fn place_people(
+        &self,
+        kept: &Kept,
+        snapshot: &mut Snapshot,
+        wants: Wants,
+        trouble: &mut Trouble,
+    ) {
         if wants.conversations {
             let open = self.reads.open_conversations(&kept.repo, kept.number);
             snapshot.open_conversations = trouble.fact(open.await);
@@ -527,8 +506,8 @@ impl Gather {
         let repo = kept.repo.id;
         if let Some(pull) = snapshot.pull.known() {
             snapshot.freeze = self.store.freeze(repo, &pull.base).await?;
-            let same_head = |refusal: &crate::domain::facts::Refusal| refusal.head == pull.head;
-            snapshot.refusal = snapshot.refusal.filter(same_head);
+            let same_head = |refusal: &&crate::domain::facts::Refusal| refusal.head == pull.head;
+            snapshot.refusal = kept.record.refusal.as_ref().filter(same_head).cloned();
             // What was so for another head says nothing about this one.
             if let Some((head, at)) = &kept.record.head_seen
                 && *head == pull.head

@@ -5,6 +5,7 @@
 //! which counts again.
 
 use crate::domain::dispatch::{self, Answer, Count, Holder};
+use crate::domain::facts::PolicyOrigin;
 use crate::domain::gate::is_agents;
 use crate::domain::ledger::Entry;
 use crate::domain::model::{PullNumber, RepoId, RepoName, Timestamp};
@@ -31,18 +32,13 @@ impl Outlook {
     /// # Errors
     /// The store's.
     pub async fn of(store: &dyn Store, repo: RepoId, name: RepoName) -> Stored<Self> {
-        let memory = store.repo(repo).await?.value;
-        let branch = memory
-            .repo
-            .as_ref()
-            .and_then(|repo| repo.default_branch.as_ref());
-        let base = branch.and_then(|branch| memory.bases.get(branch));
-        let text = base.and_then(|base| base.policy.as_ref());
-        let policy = match text.map(|text| &text.file) {
+        let policy = match text(store, repo).await? {
             None => Err("no pass has read the policy yet".to_owned()),
-            Some(None) => Err("there is no policy".to_owned()),
-            Some(Some((_, text))) => policy::read::read(text)
-                .map_err(|problems| format!("the policy has {} problems", problems.len())),
+            Some(None) => match default(store, &name).await? {
+                Some(text) => parsed(&text),
+                None => Err("there is no policy".to_owned()),
+            },
+            Some(Some(text)) => parsed(&text),
         };
         let rows = store.open_pulls(Some(repo)).await?;
         let told = rows.iter().map(read).collect();
@@ -128,6 +124,36 @@ impl Outlook {
         all.sort_by_key(|(_, question)| question.at);
         all
     }
+}
+
+/// A repository's policy as it is remembered: `None` where nobody has looked, `Some(None)` where there is
+/// none.
+async fn text(store: &dyn Store, repo: RepoId) -> Stored<Option<Option<String>>> {
+    let memory = store.repo(repo).await?.value;
+    let branch = memory
+        .repo
+        .as_ref()
+        .and_then(|repo| repo.default_branch.as_ref());
+    let base = branch.and_then(|branch| memory.bases.get(branch));
+    let known = base.and_then(|base| base.policy.as_ref());
+    Ok(known.map(|known| known.file.as_ref().map(|(_, text)| text.clone())))
+}
+
+/// The organisation's default, if one is remembered.
+async fn default(store: &dyn Store, name: &RepoName) -> Stored<Option<String>> {
+    let of_owner = format!("{}/{}", name.owner(), PolicyOrigin::DEFAULTS);
+    let Ok(defaults) = RepoName::parse(&of_owner) else {
+        return Ok(None);
+    };
+    match store.repo_named(&defaults).await? {
+        Some(defaults) => Ok(text(store, defaults).await?.flatten()),
+        None => Ok(None),
+    }
+}
+
+fn parsed(text: &str) -> Result<Policy, String> {
+    policy::read::read(text)
+        .map_err(|problems| format!("the policy has {} problems", problems.len()))
 }
 
 /// How many entries of the ledger are read at a time.

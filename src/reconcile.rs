@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use chrono::Duration;
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::clock::Clock;
@@ -21,6 +22,7 @@ use crate::domain::ledger::{Draft, Kind};
 use crate::domain::memory::{Confirm, PullRecord};
 use crate::domain::model::{HeadSha, Key, PullNumber, RepoId};
 use crate::domain::plan::{self, AskOrder, Plan, Standing};
+use crate::domain::preview::Preview;
 use crate::domain::render::json;
 use crate::domain::request::Wish;
 use crate::domain::verdict::{self, Landing, Outcome, Verdict};
@@ -155,16 +157,9 @@ impl Reconcile {
         }
 
         // hear: what people asked for becomes facts
-        let mut heard = hear::Outcome::default();
-        if gathered.snapshot.freshness == Freshness::Confirmed && !gathered.asks.is_empty() {
-            heard = self
-                .hear
-                .asks(lease, &kept, &mut gathered, &verdict, &mut record)
-                .await?;
-        }
-        if heard.changed {
-            verdict = verdict::decide(&gathered.snapshot);
-        }
+        let heard = self
+            .listen(lease, &kept, &mut gathered, &mut verdict, &mut record)
+            .await?;
 
         // step: what can no longer change is written down once
         let snapshot = &gathered.snapshot;
@@ -175,31 +170,75 @@ impl Reconcile {
         }
 
         // plan
-        let siblings = match &verdict.head {
-            Some(head) => self.unready_siblings(repo, number, head).await?,
-            None => Vec::new(),
-        };
-        let standing = Standing {
-            record: &record,
-            siblings: &siblings,
-            shadow: self.shadow,
-            auto_merge: snapshot.pull.known().is_some_and(|pull| pull.auto_merge),
-            hint: hint(&record, snapshot),
-            wishes: &wishes(&record, snapshot),
-        };
-        let mut plan = plan::plan(&verdict, standing);
-        if self.shadow {
-            record.replies.clear();
-        }
-        if let Some(rest) = heard.again {
-            plan.again = plan::sooner(plan.again, (rest, Confirm::Always));
-        }
+        let plan = self
+            .plan(&kept, &gathered, &verdict, &mut record, heard)
+            .await?;
 
         // record, then execute
         self.record(lease, &kept, &mut record, &verdict, &gathered)
             .await?;
         self.carry_out(lease, &kept, &mut record, &gathered, plan)
             .await
+    }
+
+    /// Hears what was asked in comments, and judges again where that changes anything. Only over facts
+    /// that were read in this pass: whoever asks means what stands now.
+    async fn listen(
+        &self,
+        lease: &Lease,
+        kept: &Kept,
+        gathered: &mut Gathered,
+        verdict: &mut Verdict,
+        record: &mut PullRecord,
+    ) -> Stored<hear::Outcome> {
+        let confirmed = gathered.snapshot.freshness == Freshness::Confirmed;
+        if !confirmed || gathered.asks.is_empty() {
+            return Ok(hear::Outcome::default());
+        }
+        let heard = self.hear.asks(lease, kept, gathered, verdict, record);
+        let heard = heard.await?;
+        if heard.changed {
+            *verdict = verdict::decide(&gathered.snapshot);
+        }
+        Ok(heard)
+    }
+
+    async fn plan(
+        &self,
+        kept: &Kept,
+        gathered: &Gathered,
+        verdict: &Verdict,
+        record: &mut PullRecord,
+        heard: hear::Outcome,
+    ) -> Stored<Plan> {
+        let snapshot = &gathered.snapshot;
+        let siblings = match &verdict.head {
+            Some(head) => {
+                self.unready_siblings(kept.repo.id, kept.number, head)
+                    .await?
+            }
+            None => Vec::new(),
+        };
+        record.previewed = self.gather.preview(kept, gathered, verdict).await?;
+        let preview = record.previewed.as_ref();
+        let preview = preview.and_then(|known| Preview::deserialize(&known.found).ok());
+        let standing = Standing {
+            record,
+            siblings: &siblings,
+            preview: preview.as_ref(),
+            shadow: self.shadow,
+            auto_merge: snapshot.pull.known().is_some_and(|pull| pull.auto_merge),
+            hint: hint(record, snapshot),
+            wishes: &wishes(record, snapshot),
+        };
+        let mut plan = plan::plan(verdict, standing);
+        if self.shadow {
+            record.replies.clear();
+        }
+        if let Some(rest) = heard.again {
+            plan.again = plan::sooner(plan.again, (rest, Confirm::Always));
+        }
+        Ok(plan)
     }
 
     async fn judge(

@@ -62,6 +62,7 @@ const DOMAIN: &[&[&str]] = &[
         "facts", "policy", "command", "request", "evidence", "ledger", "event", "memory",
     ],
     &["gate", "verdict", "landing", "doctor"],
+    &["preview", "hypothesis"],
     &["render"],
     &["dispatch", "plan"],
     &["next", "scorecard"],

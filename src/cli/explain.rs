@@ -1,24 +1,24 @@
 //! `countersign explain`: one pull request, read from GitHub, judged, printed. Nothing is written to
 //! GitHub.
+//!
+//! It may be asked about things that are not so: another policy, another head, a report that has not come.
+//! Then the answer says so before it says anything else, and no right to merge can come of it.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::Args;
+use serde_json::json;
 
-use super::{Complaint, Ended, Exit, database};
-use crate::clock::Clock;
-use crate::domain::facts::{PolicyFact, Snapshot};
-use crate::domain::model::{PolicyDigest, PullNumber, RepoName};
+use super::looking::{LookArgs, Looking, internal};
+use super::{Complaint, Ended, Exit};
+use crate::domain::facts::{PolicyFact, PolicyOrigin, PullRequest, PullState, Snapshot};
+use crate::domain::hypothesis::{self, Supposition};
+use crate::domain::model::{HeadSha, PolicyDigest, PullNumber, RepoName};
 use crate::domain::policy;
-use crate::domain::render::{json, terminal};
+use crate::domain::render::{json as told, terminal};
 use crate::domain::verdict::{self, Outcome};
-use crate::gather::Gather;
-use crate::github::{Reads, Refused};
-use crate::settings::CredentialArgs;
-use crate::store::Store;
-use crate::sweep::Sweep;
+use crate::gather::Supposed;
 
 /// What to explain, and how.
 #[derive(Debug, Args)]
@@ -29,19 +29,19 @@ pub struct ExplainArgs {
     /// Judge by this policy instead of the one at the base branch's tip.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+    /// Judge as if this commit were the head: its checks and its comparison with the base are read.
+    #[arg(long, value_name = "SHA", value_parser = parse_head)]
+    head: Option<HeadSha>,
+    /// Judge as if this were so; may be given several times, and counts in that order: "approved by
+    /// VERIFIER", "rejected by VERIFIER" (tests passed, no mutants), "check NAME passes", "check NAME
+    /// fails", "merge requested", "held", "not held".
+    #[arg(long = "as-if", value_name = "SENTENCE", value_parser = parse_sentence)]
+    as_if: Vec<Sentence>,
     /// Print the verdict tree as JSON.
     #[arg(long)]
     json: bool,
-    /// The server's database, for holds, freezes and what was seen when: used where it exists.
-    #[arg(
-        long = "database",
-        env = "COUNTERSIGN_DATABASE_URL",
-        value_name = "URL",
-        default_value = database::DEFAULT_URL
-    )]
-    database: String,
     #[command(flatten)]
-    credentials: CredentialArgs,
+    from: LookArgs,
 }
 
 /// A pull request, as typed.
@@ -61,40 +61,63 @@ fn parse_target(text: &str) -> Result<Target, String> {
     })
 }
 
+/// A supposition, and how it was typed.
+#[derive(Debug, Clone)]
+struct Sentence {
+    typed: String,
+    means: Supposition,
+}
+
+fn parse_sentence(text: &str) -> Result<Sentence, String> {
+    Ok(Sentence {
+        typed: text.trim().to_owned(),
+        means: hypothesis::parse(text)?,
+    })
+}
+
+fn parse_head(text: &str) -> Result<HeadSha, String> {
+    HeadSha::parse(text).map_err(|error| error.to_string())
+}
+
 /// Runs it. The exit code says whether the pull request can land: 0 for ready and merged, 1 otherwise.
 pub async fn run(args: ExplainArgs) -> Ended {
     let other_policy = args.policy.as_deref().map(read_policy).transpose()?;
-    let client = super::serve::client(&args.credentials)?;
-    let reads: Arc<dyn Reads> = Arc::new(client);
-    let own = reads.app().await.map_err(remote)?;
-    let url = match database::file_of(&args.database) {
-        Some(file) if file.exists() => args.database.as_str(),
-        _ => "sqlite::memory:",
+    let looking = Looking::at(&args.target.repo, &args.from).await?;
+    let kept = looking.kept(args.target.number).await?;
+    let supposed = Supposed {
+        policy: other_policy,
+        head: args.head.clone(),
+        ..Supposed::default()
     };
-    let store = database::open(url).await?;
-    let repo = reads.repository(&args.target.repo).await.map_err(remote)?;
-    let internal =
-        |error: crate::store::StoreError| Complaint::new(Exit::Internal, error.to_string());
-    let sweep = Sweep::new(store.clone(), reads.clone(), Clock::System);
-    sweep.remember(&repo).await.map_err(internal)?;
-    let gather = Gather::new(store as Arc<dyn Store>, reads, Clock::System, own.id);
-    let kept = gather
-        .kept(repo.id, args.target.number)
-        .await
-        .map_err(internal)?;
-    let kept = kept.ok_or_else(|| Complaint::new(Exit::Internal, "the repository was not kept"))?;
-    let gathered = match &other_policy {
-        None => gather.confirmed(&kept).await,
-        Some(policy) => gather.confirmed_under(&kept, policy.clone()).await,
-    };
-    let snapshot = gathered.map_err(internal)?.snapshot;
+    if let Some(head) = &args.head {
+        known_commit(&looking, head).await?;
+    }
+    let gathered = looking.gather.supposing(&kept, &supposed).await;
+    let mut snapshot = gathered.map_err(internal)?.snapshot;
     reachable(&snapshot)?;
+    let open = |pull: &PullRequest| pull.state == PullState::Open;
+    if args.head.is_some() && !snapshot.pull.known().is_some_and(open) {
+        let name = format!("{}#{}", looking.repo.name, args.target.number);
+        let text = format!("{name} is not open: its head stays what it was; leave --head out");
+        return Err(Complaint::new(Exit::Usage, text));
+    }
+    for sentence in &args.as_if {
+        hypothesis::suppose(&mut snapshot, &sentence.means).map_err(|why| {
+            Complaint::new(Exit::Usage, format!("--as-if {:?}: {why}", sentence.typed))
+        })?;
+    }
     let verdict = verdict::decide(&snapshot);
+    let hypothetical = hypothetical(&args);
     if args.json {
-        println!("{:#}", json::value(&verdict, &repo.name));
+        let mut value = told::value(&verdict, &looking.repo.name);
+        if !hypothetical.is_empty() {
+            value["hypothetical"] = json!(hypothetical);
+        }
+        println!("{value:#}");
     } else {
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        let name = format!("{}#{}", repo.name, args.target.number);
+        let name = format!("{}#{}", looking.repo.name, args.target.number);
+        print!("{}", terminal::hypothetical(&hypothetical, colour));
         print!("{}", terminal::tree(&name, &verdict, colour));
     }
     Ok(match verdict.outcome {
@@ -104,6 +127,28 @@ pub async fn run(args: ExplainArgs) -> Ended {
         | Outcome::Undetermined
         | Outcome::Held
         | Outcome::Ignored => Exit::No,
+    })
+}
+
+/// What of the answer is not as things are.
+fn hypothetical(args: &ExplainArgs) -> Vec<String> {
+    let policy = args.policy.iter();
+    let policy = policy.map(|file| format!("the policy were {}", file.display()));
+    let head = args.head.iter();
+    let head = head.map(|head| format!("the head were {head}"));
+    let sentences = args.as_if.iter().map(|sentence| sentence.typed.clone());
+    policy.chain(head).chain(sentences).collect()
+}
+
+/// A commit that GitHub does not know would be judged as one that nobody reported on.
+async fn known_commit(looking: &Looking, head: &HeadSha) -> Result<(), Complaint> {
+    let read = looking.reads.commit(&looking.repo, &head.oid()).await;
+    read.map(|_| ()).map_err(|refused| {
+        let text = format!(
+            "the commit {head} of {} cannot be read: {refused}",
+            looking.repo.name
+        );
+        Complaint::new(Exit::Remote, text)
     })
 }
 
@@ -121,7 +166,8 @@ fn reachable(snapshot: &Snapshot) -> Result<(), Complaint> {
     }
 }
 
-fn read_policy(file: &std::path::Path) -> Result<PolicyFact, Complaint> {
+/// The policy in a file, whether or not it validates.
+pub(super) fn read_policy(file: &std::path::Path) -> Result<PolicyFact, Complaint> {
     let text = super::policy::text_of(file)?;
     let digest = PolicyDigest::parse(&"0".repeat(40))
         .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))?;
@@ -129,13 +175,14 @@ fn read_policy(file: &std::path::Path) -> Result<PolicyFact, Complaint> {
         Ok(policy) => Ok(PolicyFact::Valid {
             policy: Box::new(policy),
             digest,
+            origin: PolicyOrigin::Repository,
         }),
-        Err(problems) => Ok(PolicyFact::Invalid { problems, digest }),
+        Err(problems) => Ok(PolicyFact::Invalid {
+            problems,
+            digest,
+            origin: PolicyOrigin::Repository,
+        }),
     }
-}
-
-fn remote(refused: Refused) -> Complaint {
-    Complaint::new(Exit::Remote, refused.to_string())
 }
 
 #[cfg(test)]

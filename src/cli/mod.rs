@@ -9,11 +9,13 @@ mod doctor;
 mod explain;
 mod ledger;
 mod lint;
+mod looking;
 mod next;
 mod policy;
 mod scorecard;
 mod serve;
 mod setup;
+mod simulate;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -97,6 +99,8 @@ enum Command {
     Scorecard(scorecard::ScorecardArgs),
     /// Look whether everything is set up so that the gate works, and say how to mend what is not.
     Doctor(Box<doctor::DoctorArgs>),
+    /// Read a repository's open pull requests from GitHub and print what another policy would change.
+    Simulate(simulate::SimulateArgs),
     /// Check a policy, or print its JSON Schema.
     #[command(subcommand)]
     Policy(PolicyCommand),
@@ -152,6 +156,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Setup(args) => asynchronously(setup::run(args)),
         Command::Explain(args) => asynchronously(explain::run(args)),
         Command::Policy(PolicyCommand::Check(args)) => asynchronously(lint::run(*args)),
+        Command::Simulate(args) => asynchronously(simulate::run(args)),
         Command::Policy(PolicyCommand::Schema) => policy::schema(),
         Command::Evidence(EvidenceCommand::Check { files }) => policy::check_evidence(&files),
         Command::Ledger(command) => asynchronously(ledger::run(command)),

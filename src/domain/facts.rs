@@ -4,13 +4,16 @@
 //! as [`Fetched::Unavailable`] with the reason, and a list says whether it is whole: a gate that
 //! meets a gap answers "undetermined", never "fine".
 
+mod policy;
+
 use serde::{Deserialize, Serialize};
 
+pub use policy::{PolicyFact, PolicyOrigin};
+
 use super::model::{
-    Actor, AppRef, BaseRef, CheckRunId, CommentId, HeadSha, Oid, PolicyDigest, PullNumber, RepoId,
-    Repository, ReviewId, StatusId, SuiteId, Timestamp, WorkflowRunId,
+    Actor, AppRef, BaseRef, CheckRunId, CommentId, HeadSha, Oid, PullNumber, RepoId, Repository,
+    ReviewId, StatusId, SuiteId, Timestamp, WorkflowRunId,
 };
-use super::policy::{Policy, Problem};
 
 /// A fact, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -455,29 +458,6 @@ pub struct Base {
     pub tip: Oid,
 }
 
-/// The repository's policy at the base branch's tip.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PolicyFact {
-    /// Read, and it says what it means.
-    Valid {
-        /// What it means.
-        policy: Box<Policy>,
-        /// The blob's id.
-        digest: PolicyDigest,
-    },
-    /// Read, and wrong: merging stops until it is mended.
-    Invalid {
-        /// Everything that is wrong with it.
-        problems: Vec<Problem>,
-        /// The blob's id.
-        digest: PolicyDigest,
-    },
-    /// Confirmed: there is no policy at the base's tip.
-    Absent,
-    /// It could not be read.
-    Unavailable(String),
-}
-
 /// A stop on one pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
@@ -549,7 +529,7 @@ pub struct Snapshot {
     pub pull: Fetched<PullRequest>,
     /// The base branch and its tip.
     pub base: Fetched<Base>,
-    /// The policy at the base's tip.
+    /// The policy that applies.
     pub policy: PolicyFact,
     /// Check runs on the head.
     pub runs: Fetched<Listing<CheckRun>>,

@@ -18,6 +18,7 @@ use super::gate::standing::CONFLICTS;
 use super::memory::{Confirm, PullRecord};
 use super::model::{CheckRunId, CommentId, HeadSha, PullNumber, Timestamp};
 use super::policy::{Mode, Request};
+use super::preview::Preview;
 use super::render::answer;
 use super::render::check::{self, CheckPage};
 use super::request::{ANSWERS_AN_HOUR, Receipt, Wish};
@@ -121,6 +122,8 @@ pub struct Standing<'a> {
     pub record: &'a PullRecord,
     /// Other open pull requests with the same head that are not ready.
     pub siblings: &'a [PullNumber],
+    /// What a change of the policy in this pull request would do.
+    pub preview: Option<&'a Preview>,
     /// The server writes nothing to GitHub at all.
     pub shadow: bool,
     /// GitHub's own auto-merge is armed.
@@ -203,7 +206,7 @@ fn publication(verdict: &Verdict, standing: Standing<'_>) -> Publication {
         Outcome::Ignored if published.is_none() => return Publication::Nothing,
         _ => {}
     }
-    let page = check::page(verdict, standing.siblings);
+    let page = check::page_with(verdict, standing.siblings, standing.preview);
     if page.conclusion == Some("success") && verdict.freshness != Freshness::Confirmed {
         return Publication::Nothing;
     }

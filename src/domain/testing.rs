@@ -98,7 +98,11 @@ pub fn under(policy: &str, mut snapshot: Snapshot) -> Snapshot {
         Err(problems) => panic!("{problems:#?}"),
     };
     let digest = PolicyDigest::parse(oid('f').as_str()).unwrap();
-    snapshot.policy = PolicyFact::Valid { policy, digest };
+    snapshot.policy = PolicyFact::Valid {
+        policy,
+        digest,
+        origin: PolicyOrigin::Repository,
+    };
     snapshot
 }
 

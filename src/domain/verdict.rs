@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::facts::{Freshness, PolicyFact, PullState, Snapshot};
+use super::facts::{Freshness, PolicyFact, PolicyOrigin, PullState, Snapshot};
 use super::gate;
 use super::model::{
     BaseRef, HeadSha, Oid, PolicyDigest, PullNumber, RepoId, SnapshotDigest, Timestamp,
@@ -156,8 +156,11 @@ pub struct GateResult {
     pub state: State,
     /// One sentence: why.
     pub reason: String,
-    /// The exact next step, where there is one ("push a fix for src/start.rs:40").
+    /// The exact next step ("push a fix for src/start.rs:40"); every gate that is open has one.
     pub next: Option<String>,
+    /// What was seen that keeps it open: the failing check, the rejection. Of a gate that is satisfied
+    /// its proof tells.
+    pub seen: Vec<Basis>,
     /// Since when it has been in this state.
     pub since: Option<Timestamp>,
     /// What it was made of.
@@ -171,6 +174,7 @@ impl GateResult {
             state,
             reason: reason.into(),
             next: None,
+            seen: Vec::new(),
             since: None,
             details: Vec::new(),
         }
@@ -205,6 +209,13 @@ impl GateResult {
     #[must_use]
     pub fn next(mut self, step: impl Into<String>) -> Self {
         self.next = Some(step.into());
+        self
+    }
+
+    /// With what was seen that keeps it open.
+    #[must_use]
+    pub fn seen(mut self, record: Basis) -> Self {
+        self.seen.push(record);
         self
     }
 
@@ -274,6 +285,8 @@ pub struct Verdict {
     pub base_tip: Option<Oid>,
     /// The policy it was made under.
     pub policy: Option<PolicyDigest>,
+    /// Where that policy stands.
+    pub policy_from: Option<PolicyOrigin>,
     /// The mode of that policy.
     pub mode: Option<Mode>,
     /// In one word.
@@ -386,8 +399,10 @@ impl Clearance {
 pub fn decide(snapshot: &Snapshot) -> Verdict {
     match &snapshot.policy {
         PolicyFact::Valid { policy, .. } => evaluate(policy, snapshot),
-        PolicyFact::Invalid { problems, .. } => {
-            let gates = vec![gate::standing::invalid_policy(problems)];
+        PolicyFact::Invalid {
+            problems, origin, ..
+        } => {
+            let gates = vec![gate::standing::invalid_policy(problems, origin)];
             combine(None, snapshot, gates, "the policy does not validate")
         }
         PolicyFact::Unavailable(why) => {
@@ -411,6 +426,7 @@ fn combine(
     mut gates: Vec<GateResult>,
     reason: &str,
 ) -> Verdict {
+    gate::next_step::fill(&mut gates, policy);
     for gate in &mut gates {
         let before = snapshot.since.get(&gate.gate);
         gate.since = Some(match before {
@@ -430,12 +446,8 @@ fn combine(
         head: pull.map(|pull| pull.head.clone()),
         base: pull.map(|pull| pull.base.clone()),
         base_tip: snapshot.base.known().map(|base| base.tip.clone()),
-        policy: match &snapshot.policy {
-            PolicyFact::Valid { digest, .. } | PolicyFact::Invalid { digest, .. } => {
-                Some(digest.clone())
-            }
-            PolicyFact::Absent | PolicyFact::Unavailable(_) => None,
-        },
+        policy: snapshot.policy.digest().cloned(),
+        policy_from: snapshot.policy.origin().cloned(),
         mode: policy.map(|policy| policy.mode),
         outcome,
         reason,
@@ -532,6 +544,7 @@ fn digest(snapshot: &Snapshot) -> SnapshotDigest {
         snapshot.pull,
         snapshot.base,
         policy,
+        snapshot.policy.origin(),
         snapshot.runs,
         snapshot.statuses,
         snapshot.workflows,

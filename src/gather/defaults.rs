@@ -1,6 +1,6 @@
 //! The policy of a repository as a whole, for what belongs to no pull request.
 
-use super::{Gather, Trouble};
+use super::{Anew, Gather, Trouble};
 use crate::domain::facts::PolicyFact;
 use crate::domain::model::{BaseRef, Oid, RepoId, Repository};
 use crate::github::Answer;
@@ -38,8 +38,12 @@ impl Gather {
         let policy = match tip {
             Ok(tip) => {
                 let mut trouble = Trouble::default();
-                let policy = self.policy_at(&repository, base, &tip, &mut trouble, fresh);
-                let policy = policy.await;
+                let anew = match fresh {
+                    true => Anew::Tip,
+                    false => Anew::Nothing,
+                };
+                let policy = self.policy_for(&repository, base, &tip, &mut trouble, anew);
+                let policy = policy.await?;
                 base.tip = Some(tip);
                 policy
             }

@@ -16,6 +16,16 @@ pub struct Wants {
     pub teams: Vec<(String, String)>,
 }
 
+impl Wants {
+    /// What either makes worth asking for.
+    pub fn and(mut self, other: Self) -> Self {
+        self.workflows |= other.workflows;
+        self.conversations |= other.conversations;
+        self.teams.extend(other.teams);
+        self
+    }
+}
+
 pub fn wants(policy: &PolicyFact) -> Wants {
     let PolicyFact::Valid { policy, .. } = policy else {
         return Wants::default();

@@ -7,7 +7,7 @@ use crate::domain::doctor::Manifest;
 use crate::domain::doctor::facts::{
     Asked, Database, Facts, Installation, Refusal, RepositoryFacts, Settings,
 };
-use crate::domain::facts::PolicyFact;
+use crate::domain::facts::{PolicyFact, PolicyOrigin};
 use crate::domain::model::{RepoName, Repository};
 use crate::domain::policy;
 use crate::github::{Answer, Reads, Refused};
@@ -180,8 +180,13 @@ impl Inspect {
             Ok(policy) => PolicyFact::Valid {
                 policy: Box::new(policy),
                 digest,
+                origin: PolicyOrigin::Repository,
             },
-            Err(problems) => PolicyFact::Invalid { problems, digest },
+            Err(problems) => PolicyFact::Invalid {
+                problems,
+                digest,
+                origin: PolicyOrigin::Repository,
+            },
         };
         (fact, file.text)
     }

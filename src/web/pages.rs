@@ -88,6 +88,7 @@ struct VerdictView {
     base: String,
     base_tip: String,
     policy: Option<String>,
+    default_policy: Option<String>,
     judged: When,
     open: Vec<Gate>,
     closed: Vec<Gate>,
@@ -333,6 +334,7 @@ fn verdict(told: &Told, now: Timestamp) -> VerdictView {
             .as_ref()
             .map_or_else(String::new, |tip| tip.short().to_owned()),
         policy: told.policy.as_ref().map(ToString::to_string),
+        default_policy: words::default_policy(told.policy_from.as_ref()),
         judged: When::new(told.at, now),
         open: shown(open),
         closed: shown(closed),

@@ -24,4 +24,7 @@ mod lint;
 mod merging;
 mod mutation;
 mod observing;
+mod org_policy;
 mod policy;
+mod preview;
+mod terminal;

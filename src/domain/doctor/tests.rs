@@ -106,6 +106,7 @@ fn facts() -> Facts {
             policy: PolicyFact::Valid {
                 policy: Box::new(read::read(POLICY).unwrap()),
                 digest: digest(),
+                origin: crate::domain::facts::PolicyOrigin::Repository,
             },
             text: POLICY.to_owned(),
             reality: Some(reality()),
@@ -440,6 +441,7 @@ fn a_repository_without_a_policy_is_a_warning_and_one_with_an_invalid_policy_a_p
     let invalid = PolicyFact::Invalid {
         problems,
         digest: digest(),
+        origin: crate::domain::facts::PolicyOrigin::Repository,
     };
     let unread = PolicyFact::Unavailable("GitHub failed (500)".to_owned());
     let all = [PolicyFact::Absent, invalid, unread];

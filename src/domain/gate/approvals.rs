@@ -87,7 +87,11 @@ pub fn judge(case: &Case<'_>, gate: &Approvals) -> GateResult {
             (Ok(()), ReviewState::ChangesRequested) => {
                 let reason = format!("{name} requested changes.");
                 return GateResult::failed(GATE, Move::Author, reason)
-                    .next(format!("answer {name} and ask for another review"));
+                    .next(format!("answer {name} and ask for another review"))
+                    .seen(Basis::new(
+                        format!("the review of {name}"),
+                        review.url.clone(),
+                    ));
             }
             (Ok(()), _) if review.head.as_ref() != Some(&case.pull.head) => {
                 let reason = "Approved another head than this one; that is void.";

@@ -2,7 +2,8 @@
 //! of them rejects it.
 
 use super::Case;
-use super::verification::{Verification, ask, move_of, spoke_again};
+use super::next_step::ask;
+use super::verification::{Verification, move_of, spoke_again};
 use crate::domain::evidence::{Finding, InconclusiveReason, Outcome, Severity, Statement};
 use crate::domain::model::VerifierName;
 use crate::domain::policy::Verifier;
@@ -45,7 +46,8 @@ pub fn judge(case: &Case<'_>, by: &[VerifierName]) -> GateResult {
             Conclusion::Rejected(why) => {
                 let reason = format!("{} rejected this head: {why}", verifier.name);
                 return GateResult::failed(GATE, Move::Author, reason)
-                    .next("push a fix for what it found")
+                    .next(fix(statement))
+                    .seen(verification.basis("rejection"))
                     .details(details);
             }
             Conclusion::Approved => {
@@ -69,7 +71,7 @@ pub fn judge(case: &Case<'_>, by: &[VerifierName]) -> GateResult {
         inconclusive.unwrap_or_default()
     );
     GateResult::waiting(GATE, move_of(&names), reason)
-        .next(ask(&names, head))
+        .next(ask(case.policy, &names))
         .details(details)
 }
 
@@ -108,11 +110,24 @@ fn blocking(statement: &Statement) -> Option<&Finding> {
     findings.find(|finding| finding.severity == Severity::Blocking)
 }
 
+/// The next step of the author whose head was rejected.
+pub fn fix(statement: &Statement) -> String {
+    let place = blocking(statement).and_then(place);
+    match place {
+        Some(place) => format!("push a fix for {place}"),
+        None => "push a fix for what it found".to_owned(),
+    }
+}
+
+fn place(finding: &Finding) -> Option<String> {
+    let path = finding.path.as_ref()?;
+    Some(match finding.line {
+        Some(line) => format!("{path}:{line}"),
+        None => path.clone(),
+    })
+}
+
 fn described(finding: &Finding) -> String {
-    let place = match (&finding.path, finding.line) {
-        (Some(path), Some(line)) => format!("{path}:{line}: "),
-        (Some(path), None) => format!("{path}: "),
-        _ => String::new(),
-    };
-    format!("{place}{}", finding.message)
+    let place = place(finding).map(|place| format!("{place}: "));
+    format!("{}{}", place.unwrap_or_default(), finding.message)
 }

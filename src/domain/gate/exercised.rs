@@ -1,7 +1,8 @@
 //! What a green must have run against: where certain files changed, a report that counts must name the
 //! real thing among what its passing tests ran against. A test double is not the database.
 
-use super::verification::{ask, move_of};
+use super::next_step::ask;
+use super::verification::move_of;
 use super::{Case, as_open_as, worst};
 use crate::domain::facts::Comparison;
 use crate::domain::policy::Exercised;
@@ -77,8 +78,7 @@ fn one(case: &Case<'_>, needed: &str) -> GateResult {
                 .map(ToString::to_string)
                 .collect();
             let reason = format!("No report shows that tests passed against {needed} for real.");
-            GateResult::waiting(needed, move_of(&names), reason)
-                .next(ask(&names, case.pull.head.short()))
+            GateResult::waiting(needed, move_of(&names), reason).next(ask(case.policy, &names))
         }
     }
 }

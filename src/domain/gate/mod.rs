@@ -11,6 +11,7 @@ pub mod exercised;
 pub mod form;
 pub mod hunks;
 pub mod mutation_check;
+pub mod next_step;
 pub mod platform_rules;
 pub mod principals;
 pub mod second_verifier;
@@ -123,11 +124,12 @@ fn judge(policy: &Policy, snapshot: &Snapshot, reports: &[Report]) -> Vec<GateRe
     let declared = &policy.gates;
     gates.extend(declared.checks.as_ref().map(|g| checks::judge(&case, g)));
     let certification = declared.certification.as_ref();
-    gates.extend(certification.map(|by| certification::judge(&case, by)));
+    let all_heard = |result| verification::all_heard(&case, result);
+    gates.extend(certification.map(|by| all_heard(certification::judge(&case, by))));
     let second = declared.second_verifier.as_ref();
-    gates.extend(second.map(|g| second_verifier::judge(&case, g)));
+    gates.extend(second.map(|g| all_heard(second_verifier::judge(&case, g))));
     let mutation = declared.mutation_check.as_ref();
-    gates.extend(mutation.map(|g| mutation_check::judge(&case, g)));
+    gates.extend(mutation.map(|g| all_heard(mutation_check::judge(&case, g))));
     if !declared.exercised.is_empty() {
         gates.push(exercised::judge(&case, &declared.exercised));
     }

@@ -10,7 +10,8 @@
 
 use super::Case;
 use super::hunks::{self, Hunk};
-use super::verification::{Verification, ask, move_of, spoke_again};
+use super::next_step::ask;
+use super::verification::{Verification, move_of, spoke_again};
 use crate::domain::evidence::{Mutant, MutantStatus, Mutation, Outcome, Statement};
 use crate::domain::facts::Comparison;
 use crate::domain::policy::{MutationCheck, MutationDemand, Timeouts};
@@ -153,9 +154,11 @@ fn one_hunk(
                     "`{}` ({}) survived at {place}: no test failed when it was broken.",
                     mutant.id, mutant.kind
                 );
-                return GateResult::failed(&place, Move::Author, reason).next(format!(
-                    "push a test that fails when {place} is broken, or take the line out"
-                ));
+                return GateResult::failed(&place, Move::Author, reason)
+                    .next(format!(
+                        "push a fix for {place}: a test that fails when it is broken, or the line taken out"
+                    ))
+                    .seen(evidence.verification.basis("survivor reported"));
             }
             if killed(gate, &mutant) {
                 let by = mutant
@@ -181,8 +184,7 @@ fn one_hunk(
             };
             let names = may_report(case, gate);
             let reason = format!("Whether {place} is tested is not shown: {tried}.");
-            GateResult::waiting(&place, move_of(&names), reason)
-                .next(ask(&names, case.pull.head.short()))
+            GateResult::waiting(&place, move_of(&names), reason).next(ask(case.policy, &names))
         }
     }
 }
@@ -220,8 +222,7 @@ fn combined(
             Some(proof) => GateResult::satisfied(GATE, proof, reason),
             None => {
                 let names = may_report(case, gate);
-                GateResult::waiting(GATE, move_of(&names), reason)
-                    .next(ask(&names, case.pull.head.short()))
+                GateResult::waiting(GATE, move_of(&names), reason).next(ask(case.policy, &names))
             }
         };
     }

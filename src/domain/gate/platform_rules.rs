@@ -155,7 +155,9 @@ fn reviews(case: &Case<'_>, rule: &PlatformRule) -> GateResult {
             .as_ref()
             .map_or("somebody", |a| a.login.as_str());
         let reason = format!("{who} requested changes.");
-        return GateResult::waiting(NAME, Move::Author, reason);
+        return GateResult::waiting(NAME, Move::Author, reason)
+            .next(format!("answer {who} and ask for another review"))
+            .seen(Basis::new("the review", against.url.clone()));
     }
     let approving: Vec<_> = standing
         .iter()
@@ -166,7 +168,8 @@ fn reviews(case: &Case<'_>, rule: &PlatformRule) -> GateResult {
             "{} of {approvals} approvals that GitHub requires are there.",
             approving.len()
         );
-        return GateResult::waiting(NAME, Move::Maintainer, reason);
+        let step = format!("ask a reviewer to approve {}", case.pull.head.short());
+        return GateResult::waiting(NAME, Move::Maintainer, reason).next(step);
     }
     match Proof::new(
         approving

@@ -11,10 +11,11 @@
 
 use chrono::Duration;
 
-use super::Case;
-use super::certification::{self, Conclusion, conclusion};
+use super::certification::{self, Conclusion, conclusion, fix};
+use super::next_step::ask;
 use super::principals::{AuthorSide, Maker, demand, described, difference};
-use super::verification::{Verification, ask, move_of, spoke_again};
+use super::verification::{Verification, move_of, spoke_again};
+use super::{Case, as_open_as};
 use crate::domain::evidence::{Statement, TestRun};
 use crate::domain::policy::{Independence, SecondVerifier, Verifier};
 use crate::domain::verdict::{GateResult, Move, Proof};
@@ -37,8 +38,11 @@ pub fn judge(case: &Case<'_>, gate: &SecondVerifier) -> GateResult {
         match conclusion(statement) {
             Conclusion::Rejected(why) => {
                 let reason = format!("{name} rejected this head: {why}");
-                details.push(GateResult::failed(&name, Move::Author, &reason));
-                rejection = Some(reason);
+                let rejected = GateResult::failed(&name, Move::Author, &reason)
+                    .next(fix(statement))
+                    .seen(verification.basis("rejection"));
+                details.push(rejected.clone());
+                rejection = Some(rejected);
             }
             Conclusion::Inconclusive(why) => {
                 let reason = format!("Could not say: {why}.");
@@ -76,10 +80,9 @@ pub fn judge(case: &Case<'_>, gate: &SecondVerifier) -> GateResult {
             GateResult::satisfied(verification.who(), proof, how.clone()),
         );
     }
-    if let Some(reason) = rejection {
-        return GateResult::failed(GATE, Move::Author, reason)
-            .next("push a fix for what it found")
-            .details(details);
+    if let Some(rejected) = rejection {
+        let reason = rejected.reason.clone();
+        return as_open_as(GATE, &rejected, reason).details(details);
     }
     if let Some(open) = unread(case) {
         return open.details(details);
@@ -101,7 +104,7 @@ fn unread(case: &Case<'_>) -> Option<GateResult> {
          waits until {name} has reported again."
     );
     let on = move_of(std::slice::from_ref(&name));
-    Some(GateResult::undetermined(GATE, on, reason).next(ask(&[name], head)))
+    Some(GateResult::undetermined(GATE, on, reason).next(ask(case.policy, &[name])))
 }
 
 fn verdict(
@@ -138,7 +141,7 @@ fn verdict(
                 demanded.said()
             );
             let reason = reason.replace("a person than the author side's", "a person");
-            GateResult::waiting(GATE, move_of(&names), reason).next(ask(&names, head))
+            GateResult::waiting(GATE, move_of(&names), reason).next(ask(case.policy, &names))
         }
     }
 }

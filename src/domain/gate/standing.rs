@@ -2,8 +2,9 @@
 
 use chrono::{Datelike, Duration, NaiveTime, Weekday};
 
+use super::next_step::command;
 use super::{Case, platform_rules};
-use crate::domain::facts::{PullState, Refusal};
+use crate::domain::facts::{PolicyOrigin, PullState, Refusal};
 use crate::domain::model::Timestamp;
 use crate::domain::policy::{FreezeWindow, Problem};
 use crate::domain::verdict::{Basis, GateResult, Move, Proof};
@@ -12,7 +13,7 @@ use crate::domain::verdict::{Basis, GateResult, Move, Proof};
 pub const CONFLICTS: &str = "conflicts";
 
 /// The policy does not validate.
-pub fn invalid_policy(problems: &[Problem]) -> GateResult {
+pub fn invalid_policy(problems: &[Problem], origin: &PolicyOrigin) -> GateResult {
     let details = problems
         .iter()
         .map(|problem| {
@@ -29,20 +30,34 @@ pub fn invalid_policy(problems: &[Problem]) -> GateResult {
     let first = details
         .first()
         .map(|first| format!(" First, at {}: {}", first.gate, first.reason));
+    let (which, place) = match origin {
+        PolicyOrigin::Repository => (
+            "The policy at the base branch's tip".to_owned(),
+            "on the base branch".to_owned(),
+        ),
+        PolicyOrigin::Organisation { repo, tip } => (
+            format!(
+                "The organisation's default policy, {repo} at {},",
+                tip.short()
+            ),
+            format!("in {repo}, or give this repository a policy of its own"),
+        ),
+    };
     let reason = format!(
-        "The policy at the base branch's tip does not validate ({count} problem{}); nothing merges \
-         until it is mended.{}",
+        "{which} does not validate ({count} problem{}); nothing merges until it is mended.{}",
         if count == 1 { "" } else { "s" },
         first.unwrap_or_default()
     );
     GateResult::failed("policy", Move::Owner, reason)
-        .next("mend .github/countersign.yml on the base branch; `countersign policy check FILE` shows every problem")
+        .next(format!(
+            "mend .github/countersign.yml {place}; `countersign policy check FILE` shows every problem"
+        ))
         .details(details)
 }
 
 /// The policy could not be read.
 pub fn unreadable_policy(why: &str) -> GateResult {
-    let reason = format!("The policy at the base branch's tip could not be read: {why}.");
+    let reason = format!("The policy that applies could not be read: {why}.");
     GateResult::undetermined("policy", Move::Countersign, reason)
 }
 
@@ -99,6 +114,11 @@ fn draft(case: &Case<'_>) -> GateResult {
 }
 
 fn policy(case: &Case<'_>) -> GateResult {
+    let origin = case.snapshot.policy.origin();
+    if let Some(default) = origin.and_then(PolicyOrigin::of_organisation) {
+        let reason = format!("The policy is valid: {default}.");
+        return GateResult::satisfied("policy", fact(default), reason);
+    }
     let tip = case.snapshot.base.known().map(|base| base.tip.short());
     let what = match tip {
         Some(tip) => format!("the policy at {} {tip}", case.pull.base),
@@ -178,8 +198,10 @@ fn held(case: &Case<'_>) -> GateResult {
                 reason += stop;
                 reason += " GitHub's own auto-merge is armed and may merge past this hold.";
             }
-            GateResult::waiting("not_held", Move::Maintainer, reason)
-                .next("let it go with the button on this check, or comment `/unhold`")
+            GateResult::waiting("not_held", Move::Maintainer, reason).next(format!(
+                "let it go with the button on this check, or comment {}",
+                command(Some(case.policy), "unhold")
+            ))
         }
     }
 }
@@ -188,8 +210,10 @@ fn frozen(case: &Case<'_>) -> GateResult {
     let base = &case.pull.base;
     if let Some(freeze) = &case.snapshot.freeze {
         let reason = format!("`{base}` is frozen by {}: {}", freeze.by, freeze.reason);
-        return GateResult::waiting("not_frozen", Move::Owner, reason)
-            .next(format!("look at what happened, then thaw `{base}`"));
+        return GateResult::waiting("not_frozen", Move::Owner, reason).next(format!(
+            "look at what happened, then comment {}",
+            command(Some(case.policy), &format!("thaw {base}"))
+        ));
     }
     let now = case.snapshot.now;
     let mut windows = case.policy.merge.freeze.iter();
@@ -200,7 +224,11 @@ fn frozen(case: &Case<'_>) -> GateResult {
             moment(window.to),
             window.timezone
         );
-        return GateResult::waiting("not_frozen", Move::Countersign, reason);
+        return GateResult::waiting("not_frozen", Move::Countersign, reason).next(format!(
+            "wait until {} ({})",
+            moment(window.to),
+            window.timezone
+        ));
     }
     let proof = fact("no freeze is recorded, and no window of the policy covers this time");
     GateResult::satisfied("not_frozen", proof, format!("`{base}` is not frozen."))
@@ -268,7 +296,10 @@ fn landing(case: &Case<'_>, refusal: &Refusal) -> GateResult {
         refusal.reason
     );
     if case.snapshot.now < refusal.until() {
-        return GateResult::waiting("landing", Move::Countersign, reason);
+        let until = refusal.until().format("%Y-%m-%d %H:%M:%S UTC");
+        return GateResult::waiting("landing", Move::Countersign, reason).next(format!(
+            "mend what GitHub names; the merge is tried again at {until}"
+        ));
     }
     let proof = fact("the pause after GitHub's refusal has passed");
     GateResult::satisfied("landing", proof, format!("{reason} It is tried again."))

@@ -2,6 +2,7 @@
 
 mod independence;
 mod mutation;
+mod next_steps;
 mod people;
 mod platform;
 mod reports;

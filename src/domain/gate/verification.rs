@@ -5,12 +5,13 @@
 //! reports of one verifier and context the later counts. Whether a report that counts is *enough* is
 //! each gate's own question.
 
+use super::Case;
 use super::certification::{Conclusion, conclusion};
 use crate::domain::evidence::{Carrier, Content, Fault, Place, Report, Statement};
-use crate::domain::facts::{PullRequest, Snapshot};
+use crate::domain::facts::{Fetched, Listing, PullRequest, Snapshot};
 use crate::domain::model::{HeadSha, VerifierName};
 use crate::domain::policy::{Policy, Verifier};
-use crate::domain::verdict::{Basis, GateResult, Move};
+use crate::domain::verdict::{Basis, GateResult, Move, State};
 
 /// A report, judged.
 pub struct Verification<'a> {
@@ -198,11 +199,26 @@ pub fn spoke_again(
     })
 }
 
-/// The next step that asks a verifier of the policy for a report.
-pub fn ask(names: &[String], head: &str) -> String {
-    match names {
-        [] => "name a verifier in the policy".to_owned(),
-        names => format!("ask {} for a verification of {head}", names.join(" or ")),
+/// A gate that reports satisfy, unless there may be reports that were not read: one of them may object.
+pub fn all_heard(case: &Case<'_>, result: GateResult) -> GateResult {
+    fn gap<T>(what: &str, list: &Fetched<Listing<T>>) -> Option<String> {
+        match list.require() {
+            Err(why) => Some(format!("the {what} could not be read: {why}")),
+            Ok(list) if !list.complete => Some(format!("the list of {what} is not whole")),
+            Ok(_) => None,
+        }
+    }
+    let facts = case.snapshot;
+    let satisfied = matches!(result.state, State::Satisfied { .. });
+    let gap = gap("check runs", &facts.runs)
+        .or_else(|| gap("reviews", &facts.reviews))
+        .or_else(|| gap("comments", &facts.comments));
+    match gap.filter(|_| satisfied) {
+        None => result,
+        Some(why) => {
+            let reason = format!("Whether a verifier objects is not known: {why}.");
+            GateResult::undetermined(result.gate, Move::Countersign, reason).details(result.details)
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::{Change, Confirm, Labelled, Meaning, Touch, Wake};
 use crate::domain::event::{Event, holds_evidence};
-use crate::domain::facts::{CheckRun, Comment, Hold, PullRequest, RunStatus};
+use crate::domain::facts::{CheckRun, Comment, Hold, PolicyOrigin, PullRequest, RunStatus};
 use crate::domain::model::{Actor, AppId, InstallationId, Key, PullNumber, Repository, Timestamp};
 use crate::domain::request::Ask;
 
@@ -374,6 +374,12 @@ fn reported(event: &Event) -> Meaning {
     }
 }
 
+/// Every repository of the installation, where this one holds the account's default policy.
+fn who_has_its_default(repo: &Repository) -> Option<(Wake, Confirm)> {
+    let everybody = Wake::Installation(repo.installation);
+    PolicyOrigin::holds_defaults(&repo.name).then_some((everybody, Confirm::Always))
+}
+
 fn pushed(event: &Event) -> Meaning {
     let Event::Push {
         repo,
@@ -386,8 +392,10 @@ fn pushed(event: &Event) -> Meaning {
         return Meaning::default();
     };
     let mut wakes = vec![(Wake::Base(repo.id, branch.clone()), Confirm::IfNeeded)];
-    if repo.default_branch.as_ref() == Some(branch) && !policy_untouched {
+    let default = repo.default_branch.as_ref();
+    if !policy_untouched && default.is_none_or(|default| default == branch) {
         wakes.push(dispatches(repo));
+        wakes.extend(who_has_its_default(repo));
     }
     Meaning {
         changes: vec![Change::Tip {
@@ -421,7 +429,11 @@ fn reach(event: &Event) -> Meaning {
                 .map(Change::Repo)
                 .chain(removed.iter().copied().map(Change::RepoInactive))
                 .collect(),
-            wakes: added.iter().map(whole_repo).collect(),
+            wakes: added
+                .iter()
+                .map(whole_repo)
+                .chain(added.iter().filter_map(who_has_its_default))
+                .collect(),
             note: format!(
                 "{} repositories came into an installation, {} left",
                 added.len(),
@@ -431,12 +443,15 @@ fn reach(event: &Event) -> Meaning {
         Event::Repository { repo, action } => match action.as_str() {
             "archived" | "deleted" => Meaning {
                 changes: vec![Change::RepoInactive(repo.id)],
-                wakes: Vec::new(),
+                wakes: who_has_its_default(repo).into_iter().collect(),
                 note: format!("{} was {action}", repo.name),
             },
             _ => Meaning {
                 changes: vec![Change::Repo(repo.clone())],
-                wakes: vec![whole_repo(repo)],
+                wakes: [whole_repo(repo)]
+                    .into_iter()
+                    .chain(who_has_its_default(repo))
+                    .collect(),
                 note: format!("{} was {action}", repo.name),
             },
         },

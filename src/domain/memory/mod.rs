@@ -162,6 +162,21 @@ pub enum Concluded {
     PastTheGate(String),
 }
 
+/// What a change of the policy would do, as it was found out last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Previewed {
+    /// Of which head.
+    pub head: HeadSha,
+    /// Into which base.
+    pub base: BaseRef,
+    /// In place of which policy.
+    pub instead_of: PolicyDigest,
+    /// When.
+    pub at: Timestamp,
+    /// What was found, as the room `preview` writes it.
+    pub found: serde_json::Value,
+}
+
 /// What passes keep about a pull request. Only the holder of its lease writes it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -198,6 +213,8 @@ pub struct PullRecord {
     pub would: Option<HeadSha>,
     /// Somebody was told that descriptions hold no commands.
     pub hinted: bool,
+    /// What this pull request's change of the policy would do; `None` where it changes none.
+    pub previewed: Option<Previewed>,
     /// How many passes in a row read from GitHub what remembered facts had promised otherwise.
     pub disagreements: u32,
 }

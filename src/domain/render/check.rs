@@ -20,10 +20,11 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::markdown::{Place, code, inline, link};
-use super::{json, text, words};
+use super::{json, preview, text, words};
 use crate::domain::model::PullNumber;
 use crate::domain::policy::Mode;
-use crate::domain::verdict::{GateResult, Move, Outcome, State, Verdict};
+use crate::domain::preview::Preview;
+use crate::domain::verdict::{Basis, GateResult, Move, Outcome, State, Verdict};
 
 /// GitHub's limit on summary and text each (`output` of "Create a check run"). It counts characters,
 /// by its documentation; bytes, by what it refuses. Bytes are the stricter.
@@ -88,11 +89,20 @@ pub struct CheckPage {
 /// Renders a verdict as a check run. `siblings` are other open pull requests with the same head that
 /// are not ready: the head's one check cannot be a success then.
 pub fn page(verdict: &Verdict, siblings: &[PullNumber]) -> CheckPage {
+    page_with(verdict, siblings, None)
+}
+
+/// The same, of a pull request that changes the policy: its text says what that would do.
+pub fn page_with(
+    verdict: &Verdict,
+    siblings: &[PullNumber],
+    preview: Option<&Preview>,
+) -> CheckPage {
     CheckPage {
         conclusion: conclusion(verdict, siblings),
         title: title(verdict, siblings),
         summary: cut(&summary(verdict, siblings), MOST_BYTES),
-        text: body(verdict, siblings),
+        text: body(verdict, siblings, preview),
         buttons: buttons(verdict),
     }
 }
@@ -100,11 +110,11 @@ pub fn page(verdict: &Verdict, siblings: &[PullNumber]) -> CheckPage {
 /// A digest of what matters on a page: pages with equal digests need not be published again.
 ///
 /// Made from the conclusion, the title, the buttons, what is open and what to do about it, and the
-/// JSON block without its `since` fields. Left out are the times and the table, which tells the same
-/// again with times and links.
+/// JSON block without times and records. Left out are those and the table, which tells the same again
+/// with times and links.
 pub fn digest(page: &CheckPage) -> String {
     let (prose, block) = match page.text.rsplit_once(FENCE) {
-        Some((prose, block)) => (prose, without_times(block)),
+        Some((prose, block)) => (prose, without_times_and_records(block)),
         None => (page.text.as_str(), String::new()),
     };
     let buttons = page.buttons.iter().map(|button| button.identifier);
@@ -124,7 +134,7 @@ pub fn digest(page: &CheckPage) -> String {
     hex::encode(hash.finalize())
 }
 
-fn without_times(block: &str) -> String {
+fn without_times_and_records(block: &str) -> String {
     let json = block.trim_end().trim_end_matches("```");
     let Ok(mut value) = serde_json::from_str::<Value>(json) else {
         return block.to_owned();
@@ -132,6 +142,7 @@ fn without_times(block: &str) -> String {
     for gate in value["gates"].as_array_mut().into_iter().flatten() {
         if let Some(gate) = gate.as_object_mut() {
             gate.remove("since");
+            gate.remove("rests_on");
         }
     }
     value.to_string()
@@ -237,10 +248,14 @@ fn about(verdict: &Verdict) -> String {
         .as_ref()
         .map_or_else(String::new, |base| format!(" into {}", code(base.as_str())));
     let policy = verdict.policy.as_ref().map_or_else(String::new, |policy| {
-        format!(
-            ", by the policy {}",
-            code(&format!("{:.7}", policy.as_str()))
-        )
+        let policy = code(&format!("{:.7}", policy.as_str()));
+        match words::default_policy(verdict.policy_from.as_ref()) {
+            None => format!(", by the policy {policy}"),
+            Some(default) => format!(
+                ", by the policy {policy}: {}",
+                inline(&default, Place::Sentence, CELL_CHARS)
+            ),
+        }
     });
     format!("{head}{base}{policy}.")
 }
@@ -258,7 +273,7 @@ fn row(gate: &GateResult) -> String {
         inline(&words::gate_name(&gate.gate), Place::Cell, NAME_CHARS),
         state(&gate.state),
         inline(&gate.reason, Place::Cell, CELL_CHARS),
-        rests_on(&gate.state),
+        rests_on(gate),
     )
 }
 
@@ -275,37 +290,42 @@ fn state(state: &State) -> String {
     format!("{sign} {}", state.word())
 }
 
-fn rests_on(state: &State) -> String {
-    match state {
-        State::Satisfied { proof } => {
-            let records = proof.records();
-            let mut named: Vec<_> = records
-                .iter()
-                .take(MOST_RECORDS)
-                .map(|record| link(&record.what, record.url.as_deref(), Place::Cell, NAME_CHARS))
-                .collect();
-            if records.len() > MOST_RECORDS {
-                named.push(format!("{} more", records.len() - MOST_RECORDS));
-            }
-            named.join(", ")
-        }
+fn rests_on(gate: &GateResult) -> String {
+    match &gate.state {
+        State::Satisfied { proof } => records(proof.records(), Place::Cell),
         State::Overridden { by } => {
             format!("override by {}", inline(by, Place::Cell, NAME_CHARS))
         }
         State::Waiting { .. }
         | State::Failed { .. }
         | State::Skipped
-        | State::Undetermined { .. } => String::new(),
+        | State::Undetermined { .. } => records(&gate.seen, Place::Cell),
     }
+}
+
+fn records(records: &[Basis], place: Place) -> String {
+    let mut named: Vec<_> = records
+        .iter()
+        .take(MOST_RECORDS)
+        .map(|record| link(&record.what, record.url.as_deref(), place, NAME_CHARS))
+        .collect();
+    if records.len() > MOST_RECORDS {
+        named.push(format!("{} more", records.len() - MOST_RECORDS));
+    }
+    named.join(", ")
 }
 
 /// What opens the JSON block. It occurs once in a page: back-ticks of others are escaped.
 const FENCE: &str = "```json\n";
 
-fn body(verdict: &Verdict, siblings: &[PullNumber]) -> String {
+fn body(verdict: &Verdict, siblings: &[PullNumber], preview: Option<&Preview>) -> String {
     let json = json::short(verdict, siblings, MOST_BLOCK_BYTES);
     let block = format!("\n{FENCE}{json}\n```\n");
-    let prose = prose(verdict);
+    let mut prose = prose(verdict);
+    if let Some(preview) = preview {
+        prose.push('\n');
+        prose += &preview::section(preview);
+    }
     cut(&prose, MOST_BYTES.saturating_sub(block.len())) + &block
 }
 
@@ -357,8 +377,12 @@ fn details(parts: &[GateResult], depth: usize, lines: &mut Vec<String>) {
             let next = inline(&text::stopped(next), Place::Sentence, SENTENCE_CHARS);
             format!(" **Next:** {next}")
         });
+        let seen = match records(&part.seen, Place::Sentence) {
+            none if none.is_empty() => none,
+            seen => format!(" ({seen})"),
+        };
         lines.push(format!(
-            "{indent}- {}, {}: {}{next}",
+            "{indent}- {}, {}: {}{seen}{next}",
             state(&part.state),
             inline(&part.gate, Place::Sentence, NAME_CHARS),
             inline(

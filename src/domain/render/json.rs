@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::words;
-use crate::domain::facts::Freshness;
+use crate::domain::facts::{Freshness, PolicyOrigin};
 use crate::domain::model::{
     BaseRef, HeadSha, Oid, PolicyDigest, PullNumber, RepoName, SnapshotDigest, Timestamp,
 };
@@ -40,6 +40,9 @@ pub struct Told {
     pub base_tip: Option<Oid>,
     /// The policy: the git blob id of its text.
     pub policy: Option<PolicyDigest>,
+    /// Where that policy stands; `None` also for records that were written before this was told.
+    #[serde(default)]
+    pub policy_from: Option<PolicyOrigin>,
     /// Whether that policy is enforced.
     pub mode: Option<Mode>,
     /// Who merges when it is ready.
@@ -70,7 +73,7 @@ pub struct ToldGate {
     pub state: String,
     /// One sentence: why.
     pub reason: String,
-    /// The records it rests on.
+    /// The records it rests on: what proves it, or what was seen that keeps it open.
     pub rests_on: Vec<Basis>,
     /// Since when it has been in this state.
     pub since: Option<Timestamp>,
@@ -89,24 +92,28 @@ impl ToldGate {
     }
 
     fn of(gate: &GateResult) -> Self {
-        let rests_on = match &gate.state {
-            State::Satisfied { proof } => proof.records().to_vec(),
-            State::Overridden { by } => vec![Basis::new(format!("override by {by}"), None)],
-            State::Waiting { .. }
-            | State::Failed { .. }
-            | State::Skipped
-            | State::Undetermined { .. } => Vec::new(),
-        };
         Self {
             name: gate.gate.clone(),
             state: gate.state.word().to_owned(),
             reason: gate.reason.clone(),
-            rests_on,
+            rests_on: records(gate),
             since: gate.since,
             whose_move: gate.state.whose_move(),
             next: gate.next.clone(),
             details: gate.details.iter().map(Self::of).collect(),
         }
+    }
+}
+
+/// What a gate rests on: its proof, who waived it, or what was seen that keeps it open.
+fn records(gate: &GateResult) -> Vec<Basis> {
+    match &gate.state {
+        State::Satisfied { proof } => proof.records().to_vec(),
+        State::Overridden { by } => vec![Basis::new(format!("override by {by}"), None)],
+        State::Waiting { .. }
+        | State::Failed { .. }
+        | State::Skipped
+        | State::Undetermined { .. } => gate.seen.clone(),
     }
 }
 
@@ -127,6 +134,7 @@ impl Told {
             base: verdict.base.clone(),
             base_tip: verdict.base_tip.clone(),
             policy: verdict.policy.clone(),
+            policy_from: verdict.policy_from.clone(),
             mode: verdict.mode,
             landing: verdict.landing,
             by_agent: verdict.by_agent,
@@ -230,6 +238,9 @@ struct Stable<'a> {
     head: Option<&'a HeadSha>,
     base: Option<&'a BaseRef>,
     policy: Option<&'a PolicyDigest>,
+    /// `OWNER/.github`, where the organisation's default applies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy_from: Option<&'a RepoName>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     siblings_not_ready: &'a [PullNumber],
     gates: Vec<StableGate>,
@@ -242,9 +253,29 @@ struct StableGate {
     name: String,
     state: &'static str,
     reason: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rests_on: Vec<Basis>,
     since: Option<Timestamp>,
     whose_move: Move,
     next: Option<String>,
+}
+
+/// The records of a gate that fit beside sentences of so many characters; none where room is short.
+fn short_records(gate: &GateResult, chars: usize) -> Vec<Basis> {
+    const MOST: usize = 5;
+    const WHAT_CHARS: usize = 200;
+    const URL_BYTES: usize = 400;
+    const ROOMY: usize = 250;
+    if chars < ROOMY {
+        return Vec::new();
+    }
+    let records = records(gate).into_iter().take(MOST);
+    records
+        .map(|record| Basis {
+            what: super::text::clipped(&record.what, WHAT_CHARS),
+            url: record.url.filter(|url| url.len() <= URL_BYTES),
+        })
+        .collect()
 }
 
 fn stable<'a>(
@@ -265,6 +296,7 @@ fn stable<'a>(
             name: super::text::clipped(&gate.gate, NAME_CHARS),
             state: gate.state.word(),
             reason: clipped(&gate.reason),
+            rests_on: short_records(gate, chars),
             since: gate.since,
             whose_move: short_move(gate.state.whose_move(), chars),
             next: gate.next.as_deref().map(clipped),
@@ -276,6 +308,10 @@ fn stable<'a>(
         head: verdict.head.as_ref(),
         base: verdict.base.as_ref(),
         policy: verdict.policy.as_ref(),
+        policy_from: match &verdict.policy_from {
+            Some(PolicyOrigin::Organisation { repo, .. }) => Some(repo),
+            Some(PolicyOrigin::Repository) | None => None,
+        },
         siblings_not_ready: siblings.get(..MOST_SIBLINGS).unwrap_or(siblings),
         gates,
         gates_omitted: (omitted > 0).then_some(omitted),

@@ -14,6 +14,7 @@ pub mod check;
 pub mod diagnosis;
 pub mod json;
 mod markdown;
+pub mod preview;
 pub mod terminal;
 pub mod text;
 pub mod words;

@@ -43,6 +43,17 @@ pub fn tree(name: &str, verdict: &Verdict, colour: bool) -> String {
     lines.join("\n") + "\n"
 }
 
+/// What is to be said before a tree that does not tell how things are: a line for each thing that was
+/// supposed; nothing where nothing was.
+pub fn hypothetical(supposed: &[String], colour: bool) -> String {
+    let paint = Paint(colour);
+    let lines = supposed.iter().map(|what| {
+        let line = format!("hypothetical: as if {}", text::line(what));
+        paint.with(MAGENTA, &line) + "\n"
+    });
+    lines.collect()
+}
+
 /// What was judged, under what, and how sure the facts are.
 fn about(verdict: &Verdict) -> String {
     let mut about = String::new();
@@ -59,6 +70,9 @@ fn about(verdict: &Verdict) -> String {
     }
     if let Some(policy) = &verdict.policy {
         let _ = write!(about, ", policy {:.7}", policy.as_str());
+    }
+    if let Some(default) = words::default_policy(verdict.policy_from.as_ref()) {
+        let _ = write!(about, " ({})", text::line(&default));
     }
     if verdict.mode == Some(Mode::Observe) {
         about.push_str(" (observes only)");
@@ -93,26 +107,15 @@ fn write_gate(lines: &mut Vec<String>, gate: &GateResult, name: &str, at: Nestin
         width = at.width,
     ));
     let beneath = format!("{indent}    ");
-    let on = gate.state.whose_move();
-    if on != Move::Nobody && at.depth == 0 {
-        let since = gate.since.map_or_else(String::new, |since| {
-            format!(", since {}", since.format("%Y-%m-%d %H:%M UTC"))
-        });
-        let on = text::line(&words::whose_move(&on));
-        lines.push(format!("{beneath}whose move: {on}{since}"));
+    if at.depth == 0 {
+        lines.extend(standing(gate).map(|line| format!("{beneath}{line}")));
     }
     if let Some(next) = &gate.next {
         let next = format!("next: {}", text::line(next));
         lines.push(format!("{beneath}{}", paint.with(BOLD, &next)));
     }
-    if let State::Satisfied { proof } = &gate.state
-        && gate.details.is_empty()
-    {
-        for record in proof.records().iter().filter(|record| record.url.is_some()) {
-            let url = record.url.as_deref().unwrap_or_default();
-            let record = format!("{} {}", text::line(&record.what), text::line(url));
-            lines.push(format!("{beneath}{}", paint.with(DIM, &record)));
-        }
+    for record in records(gate) {
+        lines.push(format!("{beneath}{}", paint.with(DIM, &record)));
     }
     let inner = Nesting {
         depth: at.depth + 1,
@@ -121,6 +124,41 @@ fn write_gate(lines: &mut Vec<String>, gate: &GateResult, name: &str, at: Nestin
     for detail in &gate.details {
         write_gate(lines, detail, &detail.gate, inner, paint);
     }
+}
+
+/// Whose move it is, and since when it has been so.
+fn standing(gate: &GateResult) -> Option<String> {
+    let since = gate
+        .since
+        .map(|since| format!("since {}", since.format("%Y-%m-%d %H:%M UTC")));
+    let on = match gate.state.whose_move() {
+        Move::Nobody => None,
+        on => Some(format!(
+            "whose move: {}",
+            text::line(&words::whose_move(&on))
+        )),
+    };
+    let parts: Vec<_> = [on, since].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What can be followed of what a gate rests on, and who waived it. What its parts tell is not told
+/// twice.
+fn records(gate: &GateResult) -> Vec<String> {
+    let records = match &gate.state {
+        State::Overridden { by } => return vec![format!("override by {}", text::line(by))],
+        _ if !gate.details.is_empty() => return Vec::new(),
+        State::Satisfied { proof } => proof.records(),
+        State::Waiting { .. }
+        | State::Failed { .. }
+        | State::Undetermined { .. }
+        | State::Skipped => gate.seen.as_slice(),
+    };
+    let told = records.iter().filter_map(|record| {
+        let url = record.url.as_deref()?;
+        Some(format!("{} {}", text::line(&record.what), text::line(url)))
+    });
+    told.collect()
 }
 
 pub(super) const BOLD: &str = "1";

@@ -13,7 +13,8 @@ use crate::domain::model::{
     AppId, BaseRef, HeadSha, InstallationId, Oid, PolicyDigest, PullNumber, RepoId, RepoName,
     Repository, Timestamp,
 };
-use crate::domain::policy::Mode;
+use crate::domain::policy::{Mode, Problem};
+use crate::domain::preview::{Effects, Preview, Then};
 use crate::domain::verdict::{self, Basis, GateResult, Landing, Move, Outcome, Proof, Verdict};
 
 fn at(text: &str) -> Timestamp {
@@ -604,8 +605,19 @@ proptest! {
                 .next(&*next)
                 .details(vec![GateResult::failed(&*part, Move::Author, &*reason)]),
         ]);
-        let page = check::page(&verdict, &[]);
+        let worse = judged(Outcome::Waiting, vec![
+            GateResult::waiting(&*part, Move::Ci, &*reason),
+        ]);
+        let mut effects = Effects::none(BaseRef::parse("main").ok(), Then::Default(part.clone()));
+        effects.compare(&verdict, &worse);
+        let page = check::page_with(&verdict, &[], Some(&Preview::Effects(effects)));
         assert_harmless(&page);
+        let problem = Problem {
+            line: 0, column: 0, message: part.clone(), hint: Some(next.clone()), excerpt: None,
+        };
+        for preview in [Preview::Invalid(vec![problem]), Preview::Unreadable(part.clone())] {
+            assert_harmless(&check::page_with(&worse, &[], Some(&preview)));
+        }
         let json = block(&page);
         prop_assert_eq!(&json["gates"][0]["name"], "checks");
         if reason.chars().count() <= 250 {

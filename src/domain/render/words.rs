@@ -1,6 +1,7 @@
 //! The words that all faces share.
 
 use super::text;
+use crate::domain::facts::PolicyOrigin;
 use crate::domain::policy::Mode;
 use crate::domain::verdict::{GateResult, Landing, Move, Outcome, Verdict};
 
@@ -33,6 +34,11 @@ pub fn whose_moves(moves: &[Move]) -> String {
         [] => whose_move(&Move::Nobody),
         words => words.join(", "),
     }
+}
+
+/// "the organisation's default, OWNER/.github at abc1234", where that is what applies.
+pub fn default_policy(from: Option<&PolicyOrigin>) -> Option<String> {
+    from.and_then(PolicyOrigin::of_organisation)
 }
 
 /// A gate's name as people read it: `second_verifier` is "second verifier".

@@ -20,6 +20,7 @@ mod tests;
 
 use super::{Case, as_open_as, worst};
 use crate::domain::facts::{Conclusion, Fetched, FileChange, Listing};
+pub use crate::domain::policy::check_name::matches as is_named;
 use crate::domain::policy::{Checks, RequiredCheck};
 use crate::domain::verdict::{GateResult, Move, Proof};
 use producers::{Reported, Standing};
@@ -238,10 +239,16 @@ fn refused(source: &Source<'_>, bad: &Reported<'_>) -> GateResult {
             format!("run `{name}` again"),
         ),
     };
-    GateResult::failed(source.name, on, reason + &bad.disclosure()).next(next)
+    GateResult::failed(source.name, on, reason + &bad.disclosure())
+        .next(next)
+        .seen(bad.basis())
 }
 
 fn waiting(source: &Source<'_>, open: &Reported<'_>) -> GateResult {
+    open_still(source, open).seen(open.basis())
+}
+
+fn open_still(source: &Source<'_>, open: &Reported<'_>) -> GateResult {
     let (name, who) = (open.name, open.producer());
     match &open.standing {
         Standing::UnknownProducer => GateResult::undetermined(
@@ -250,7 +257,10 @@ fn waiting(source: &Source<'_>, open: &Reported<'_>) -> GateResult {
             format!(
                 "`{name}` was reported by nobody who can be named, and a producer is required."
             ),
-        ),
+        )
+        .next(format!(
+            "let `{name}` be reported by the App that is required"
+        )),
         Standing::Final(Conclusion::ActionRequired) => GateResult::waiting(
             source.name,
             Move::Maintainer,
@@ -261,7 +271,8 @@ fn waiting(source: &Source<'_>, open: &Reported<'_>) -> GateResult {
             source.name,
             Move::Ci,
             format!("`{name}` has not passed ({who})."),
-        ),
+        )
+        .next(format!("run `{name}` again")),
         Standing::Underway(word) => GateResult::waiting(
             source.name,
             Move::Ci,
@@ -270,7 +281,8 @@ fn waiting(source: &Source<'_>, open: &Reported<'_>) -> GateResult {
                 word.replace('_', " "),
                 open.disclosure()
             ),
-        ),
+        )
+        .next(format!("wait for `{name}` to finish")),
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::domain::facts::*;
 use crate::domain::model::BaseRef;
 use crate::domain::testing::*;
-use crate::domain::verdict::Move;
+use crate::domain::verdict::{Move, decide};
 
 const GATE: &str = "second_verifier";
 
@@ -356,4 +356,28 @@ fn two_reports_that_nobody_can_order_are_one_verifiers() {
     let runs = vec![undated, report(21, CODEX, &approval("exec-2"))];
     let snapshot = under(&alone("count: 2, independence: vendor"), with_reports(runs));
     assert_eq!(state(&snapshot, GATE), "waiting");
+}
+
+#[test]
+fn lists_that_may_hide_an_objection_leave_what_reports_satisfy_undetermined() {
+    let gates = ["certification", "second_verifier", "mutation_check"];
+    let spoil: [fn(&mut Snapshot); 6] = [
+        |s| s.runs = Fetched::Unavailable("GitHub failed (502)".into()),
+        |s| s.reviews = Fetched::Unavailable("GitHub failed (502)".into()),
+        |s| s.comments = Fetched::Unavailable("GitHub failed (502)".into()),
+        |s| known(&mut s.runs).complete = false,
+        |s| known(&mut s.reviews).complete = false,
+        |s| known(&mut s.comments).complete = false,
+    ];
+    for spoil in spoil {
+        let mut spoilt = snapshot();
+        spoil(&mut spoilt);
+        for name in gates {
+            assert_ne!(state(&spoilt, name), "satisfied", "{name} in {spoilt:#?}");
+        }
+        assert_eq!(decide(&spoilt).clearance(), None);
+    }
+    for name in gates {
+        assert_eq!(state(&snapshot(), name), "satisfied");
+    }
 }

@@ -193,7 +193,11 @@ fn a_policy_that_is_wrong_or_unread_or_missing_never_merges() {
     let mut snapshot = snapshot();
     let digest = crate::domain::model::PolicyDigest::parse(oid('f').as_str()).unwrap();
     let problems = crate::domain::policy::read::read("version: 1\ngats: {}").unwrap_err();
-    snapshot.policy = PolicyFact::Invalid { problems, digest };
+    snapshot.policy = PolicyFact::Invalid {
+        problems,
+        digest,
+        origin: PolicyOrigin::Repository,
+    };
     assert_eq!(decide(&snapshot).outcome, Outcome::Blocked);
     let told = told(&snapshot, "policy");
     assert!(told.contains("line 2, column 1 failed: "), "{told}");

@@ -239,6 +239,54 @@ fn a_push_moves_the_tip_and_wakes_what_wants_to_enter() {
     );
 }
 
+fn defaults() -> Repository {
+    Repository {
+        name: RepoName::parse("acme/.GitHub").unwrap(),
+        default_branch: Some(base("main")),
+        ..repository()
+    }
+}
+
+#[test]
+fn a_push_that_may_change_the_default_policy_wakes_the_whole_installation() {
+    let wakes = |repo: Repository, branch: &str, policy_untouched| {
+        key_wakes(&Event::Push {
+            repo,
+            branch: base(branch),
+            before: Some(oid(1)),
+            after: Some(oid(2)),
+            policy_untouched,
+        })
+    };
+    let everybody = (Wake::Installation(defaults().installation), Confirm::Always);
+    assert!(wakes(defaults(), "main", false).contains(&everybody));
+    let unnamed = Repository {
+        default_branch: None,
+        ..defaults()
+    };
+    assert!(wakes(unnamed, "main", false).contains(&everybody));
+    assert!(!wakes(defaults(), "main", true).contains(&everybody));
+    assert!(!wakes(defaults(), "other", false).contains(&everybody));
+    assert!(!wakes(repository(), "main", false).contains(&everybody));
+}
+
+#[test]
+fn reach_over_the_repository_of_defaults_won_or_lost_wakes_the_whole_installation() {
+    let everybody = (Wake::Installation(defaults().installation), Confirm::Always);
+    let added = Event::Repositories {
+        added: vec![defaults()],
+        removed: Vec::new(),
+    };
+    assert!(key_wakes(&added).contains(&everybody));
+    for action in ["renamed", "edited", "archived", "deleted"] {
+        let event = Event::Repository {
+            repo: defaults(),
+            action: action.to_owned(),
+        };
+        assert!(key_wakes(&event).contains(&everybody), "{action}");
+    }
+}
+
 #[test]
 fn whatever_gives_the_app_reach_leads_to_a_look_at_everything() {
     let everything = [(Wake::Key(Key::Repo(repo_id())), Confirm::Always)];
