@@ -15,6 +15,7 @@ use crate::domain::model::{AppId, PullNumber, RepoId};
 use crate::github::auth::AppKey;
 use crate::github::{Client, ClientOptions, Timeouts};
 use crate::simulator::deliveries::Pump;
+use crate::simulator::world::Repo;
 use crate::simulator::{Actor, Options, Permission, PullHandle, RepoHandle, Simulator};
 use crate::store::Store;
 use crate::store::sqlite::Sqlite;
@@ -47,6 +48,11 @@ gates:
 merge:
   when: ready
   base_branches: [main]
+dispatch:
+  labels: [dispatch]
+  max_open_prs: 8
+  sections: [Trap, Proof]
+owners: [olga]
 ";
 
 /// What `src/start.rs` is at first.
@@ -65,6 +71,9 @@ pub struct Stage {
     pub store: Arc<dyn Store>,
     pub shop: RepoHandle,
     pub agent: Actor,
+    pub alice: Actor,
+    pub olga: Actor,
+    pub mallory: Actor,
     pub codex: Actor,
     pub claude: Actor,
     stop: watch::Sender<bool>,
@@ -101,6 +110,10 @@ impl Stage {
         ];
         let shop = github.repo("acme/shop", &files)?;
         shop.allow(&owner, Permission::Admin)?;
+        shop.publish()?;
+        let olga = github.user("olga");
+        shop.allow(&olga, Permission::Write)?;
+        let mallory = github.user("mallory");
         let apps =
             ["acme-agent", "codex-verify", "claude-verify"].map(|slug| github.other_app(slug));
         for app in &apps {
@@ -116,6 +129,9 @@ impl Stage {
             store,
             shop,
             agent,
+            alice: owner,
+            olga,
+            mallory,
             codex,
             claude,
             stop,
@@ -177,6 +193,38 @@ impl Stage {
         ours.max_by_key(|run| run.id)?.output.title.clone()
     }
 
+    /// Waits until something about the repository is so; tells whether it came about.
+    pub async fn until(&self, so: impl Fn(&Repo) -> bool) -> bool {
+        wait_for(|| self.shop.look(&so).unwrap_or(false)).await
+    }
+
+    /// What our App wrote on an issue or pull request last.
+    pub fn last_answer(&self, number: u64) -> Option<String> {
+        let ours = self.github.lock().our_app;
+        let look = |repo: &Repo| {
+            let comments = repo.comments.values();
+            let written =
+                comments.filter(|comment| comment.number == number && comment.app == Some(ours));
+            written
+                .max_by_key(|comment| comment.id)
+                .map(|comment| comment.body.clone())
+        };
+        self.shop.look(look).ok().flatten()
+    }
+
+    /// The text of our check run on a head.
+    pub fn shown_text(&self, head: &str) -> Option<String> {
+        let ours = self.github.lock().our_app;
+        let look = |repo: &Repo| {
+            let runs = repo.check_runs.values();
+            let newest = runs
+                .filter(|run| run.app == ours && run.head == head)
+                .max_by_key(|run| run.id)?;
+            newest.output.text.clone()
+        };
+        self.shop.look(look).ok().flatten()
+    }
+
     /// Ends both servers.
     pub async fn stop(self) {
         drop(self.pump);
@@ -184,6 +232,18 @@ impl Stage {
         let _ = self.stop.send(true);
         let _ = self.server.await;
     }
+}
+
+/// Waits until something is so; tells whether it came about.
+pub async fn wait_for(so: impl Fn() -> bool) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE {
+        if so() {
+            return true;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    false
 }
 
 fn product(github: &Simulator, api_url: &str, store: Arc<dyn Store>) -> anyhow::Result<App> {

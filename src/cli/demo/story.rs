@@ -1,5 +1,7 @@
 //! The story, step by step.
 
+mod people;
+
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -45,8 +47,6 @@ pub fn start(log: &mut Vec<u64>, id: u64) {
 ";
 /// The line that must be shown to be tested.
 const CRITICAL: u64 = 3;
-/// How many agent pull requests are open at the end.
-const OPEN_AT_THE_END: u64 = 9;
 
 /// Plays it.
 pub async fn play(stage: &Stage) -> Told<()> {
@@ -54,7 +54,7 @@ pub async fn play(stage: &Stage) -> Told<()> {
     let pull = refused_for_want_of_evidence(&teller).await?;
     merged_by_head(&teller, &pull).await?;
     raced(&teller).await?;
-    many_open(&teller).await?;
+    people::play(&teller).await?;
     ledger_holds(&teller).await
 }
 
@@ -228,30 +228,6 @@ fn push_before_the_merge(stage: &Stage) -> Told<()> {
     let Principal::App(_) = agent else {
         return Err(Stuck("the agent is an App in this story".into()));
     };
-    Ok(())
-}
-
-async fn many_open(teller: &Teller<'_>) -> Told<()> {
-    let stage = teller.stage;
-    teller.step("Nine agent pull requests are open: the flow to keep short.");
-    let mut last = None;
-    for index in 1..=OPEN_AT_THE_END {
-        let branch = format!("agent/idea-{index}");
-        let path = format!("ideas/{index}.md");
-        let edits = Edits::write(&path, format!("Idea {index}\n"));
-        stage.agent.push(&stage.shop, &branch, "An idea", edits)?;
-        let title = format!("Idea {index}");
-        last = Some(
-            stage
-                .agent
-                .open_pull(&stage.shop, &branch, "main", &title)?,
-        );
-    }
-    if let Some(pull) = &last {
-        teller
-            .expect(pull, "as all nine do", |v| v["outcome"] == "waiting")
-            .await?;
-    }
     Ok(())
 }
 

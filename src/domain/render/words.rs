@@ -3,7 +3,7 @@
 use super::text;
 use crate::domain::facts::PolicyOrigin;
 use crate::domain::policy::Mode;
-use crate::domain::verdict::{GateResult, Landing, Move, Outcome, Verdict};
+use crate::domain::verdict::{GateResult, Landing, Move, Outcome, State, Verdict};
 
 /// Whose move it is, in words.
 pub fn whose_move(on: &Move) -> String {
@@ -98,6 +98,16 @@ pub fn leading(verdict: &Verdict) -> Option<&GateResult> {
     }
 }
 
+/// A merge with a waiver never looks like one without.
+fn waived(verdict: &Verdict) -> String {
+    let overridden = |gate: &&GateResult| matches!(gate.state, State::Overridden { .. });
+    match verdict.gates.iter().filter(overridden).count() {
+        0 => String::new(),
+        1 => ", with 1 gate waived".into(),
+        more => format!(", with {more} gates waived"),
+    }
+}
+
 /// The outcome in one line of plain text: "Waiting for a second verifier". Where a policy only
 /// observes, the line says so first: nothing of it is acted on.
 pub fn headline(verdict: &Verdict) -> String {
@@ -106,11 +116,14 @@ pub fn headline(verdict: &Verdict) -> String {
     let why = text::unstopped(&text::line(reason)).replace('`', "");
     let said = match verdict.outcome {
         Outcome::Merged => return "Merged".into(),
-        Outcome::Ready => match verdict.landing {
-            Landing::Now | Landing::Observed => "Ready to merge".into(),
-            Landing::WhenRequested => "Ready to merge once somebody asks for it".into(),
-            Landing::ByPeople => "Ready to be merged by people".into(),
-        },
+        Outcome::Ready => {
+            let ready = match verdict.landing {
+                Landing::Now | Landing::Observed => "Ready to merge",
+                Landing::WhenRequested => "Ready to merge once somebody asks for it",
+                Landing::ByPeople => "Ready to be merged by people",
+            };
+            ready.to_owned() + &waived(verdict)
+        }
         Outcome::Waiting => match leading.and_then(|gate| awaited(&gate.gate)) {
             Some(what) => format!("Waiting for {what}"),
             None => format!("Waiting: {why}"),
