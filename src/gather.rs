@@ -260,6 +260,8 @@ impl Gather {
         snapshot.pull = Fetched::Known(pull.clone());
         let mut head = self.store.head(kept.repo.id, &pull.head).await?;
         let repo = &kept.repo;
+        let watched = repo_memory.value.watched_since.get_or_insert(snapshot.now);
+        let opened_since = pull.created_at >= *watched;
         let base = self.base_memory(kept, &mut repo_memory.value, &pull.base, &mut trouble, anew);
         let base = base.await?;
         self.place_base(&mut snapshot, &pull, base);
@@ -282,7 +284,7 @@ impl Gather {
         snapshot.reviews = map(reviews, |list| first_sight(list, &mut memory.value));
         let comments = trouble.fact(comments);
         if let Some(list) = comments.known() {
-            missed_asks(&list.items, &mut memory.value, &kept.record);
+            missed_asks(&list.items, opened_since, &mut memory.value, &kept.record);
         }
         snapshot.comments = map(comments, |list| as_first_written(list, &mut memory.value));
         memory.value.pull = Some(pull.clone());

@@ -10,7 +10,9 @@
 //! 3. One head is merged once; after a merge is done, none is tried again.
 //! 4. When the faults end, one sweep brings every deserving pull request into the base, leaves every
 //!    other one open, and leaves none without a published state.
-//! 5. A product that starts from nothing at that moment judges the same.
+//! 5. What somebody who may has put on hold is held in the end, and is not merged while every delivery
+//!    and answer is whole; a stranger's word changes nothing.
+//! 6. A product that starts from nothing at that moment judges the same.
 //!
 //! `COUNTERSIGN_SEEDS=FROM..TO` runs other seeds than the usual ones; a failing seed is printed.
 #![allow(
@@ -78,6 +80,8 @@ struct World {
     dice: Dice,
     pulls: Vec<PullHandle>,
     drafts: BTreeSet<u64>,
+    /// Held by a comment, and whether it was merged before.
+    held: BTreeMap<u64, bool>,
     books: BTreeMap<String, Books>,
     /// Heads that deserved it at any time: a success may outlive what it rested on by one delivery.
     deserved: BTreeSet<String>,
@@ -99,6 +103,7 @@ impl World {
             dice: Dice(seed),
             pulls: Vec::new(),
             drafts: BTreeSet::new(),
+            held: BTreeMap::new(),
             books: BTreeMap::new(),
             deserved: BTreeSet::new(),
             log: Vec::new(),
@@ -122,7 +127,7 @@ impl World {
         // Equal commits in one second are one commit: time moves with every act.
         self.stage.clock.advance(chrono::Duration::seconds(1));
         let open = self.open();
-        let roll = self.dice.roll(12);
+        let roll = self.dice.roll(14);
         if open.is_empty() || (roll == 0 && self.pulls.len() < PULLS) {
             return self.open_pull();
         }
@@ -155,6 +160,7 @@ impl World {
                 }
                 self.note(format!("draft toggled on #{number}"));
             }
+            11 | 12 => self.say(&pull),
             _ => {
                 let edits = Edits::write("NOTES.md", format!("{}", self.log.len()));
                 let alice = self.stage.alice.clone();
@@ -164,6 +170,31 @@ impl World {
                 self.note("main moved");
             }
         }
+    }
+
+    /// A word on a pull request: of somebody who may, or of somebody who may not.
+    fn say(&mut self, pull: &PullHandle) {
+        let number = pull.look(|pull| pull.number).unwrap();
+        let alice = self.stage.alice.clone();
+        let held = self.held.contains_key(&number);
+        let stranger = self.dice.roll(3) == 0;
+        let text = match (stranger, held) {
+            (true, true) => "/unhold",
+            (true, false) | (false, false) => "/hold on",
+            (false, true) => "/unhold\n\n> /hold",
+        };
+        if stranger {
+            let mallory = self.stage.github.user("mallory");
+            mallory.comment(pull, text).unwrap();
+        } else {
+            alice.comment(pull, text).unwrap();
+            match held {
+                true => drop(self.held.remove(&number)),
+                false => drop(self.held.insert(number, self.stage.merged(pull))),
+            }
+        }
+        let who = if stranger { "mallory" } else { "alice" };
+        self.note(format!("{who} says {text:?} on #{number}"));
     }
 
     fn open_pull(&mut self) {
@@ -286,6 +317,12 @@ impl World {
             }
         }
         for pull in &self.pulls {
+            let number = pull.look(|pull| pull.number).unwrap();
+            // A lost delivery and an emptied list together leave a hold unheard.
+            let heard = seed.is_multiple_of(4);
+            if heard && self.held.get(&number) == Some(&false) {
+                assert!(!self.stage.merged(pull), "#{number} was held; {}", told());
+            }
             let head = pull.head().unwrap();
             let check = self.stage.our_check(&head);
             let success = check.is_some_and(|check| check.conclusion.as_deref() == Some("success"));
@@ -340,14 +377,18 @@ async fn end(world: &World, seed: u64) {
     for pull in &world.pulls {
         let number = pull.look(|pull| pull.number).unwrap();
         let head = pull.head().unwrap();
-        let deserves =
-            world.books.get(&head).is_some_and(Books::deserves) && !world.drafts.contains(&number);
+        let held = world.held.contains_key(&number);
+        let deserves = world.books.get(&head).is_some_and(Books::deserves)
+            && !world.drafts.contains(&number)
+            && !held;
         let told = stage.told(pull).await;
         let told = format!("seed {seed}, #{number}: {:#?}\n{told}", world.log);
         if deserves {
             assert!(stage.merged(pull), "it deserves to be merged; {told}");
         } else if pull.look(|pull| pull.open).unwrap() {
             assert!(!stage.merged(pull));
+            let outcome = stage.outcome(pull).await;
+            assert_eq!(held, outcome == "held", "{told}");
             assert!(
                 stage.our_check(&head).is_some(),
                 "nothing is published; {told}"
@@ -367,6 +408,10 @@ async fn end(world: &World, seed: u64) {
     app.settle(200).await.unwrap();
     for pull in world.open() {
         let number = pull.look(|pull| pull.number).unwrap();
+        // What was said before it was there it cannot know.
+        if world.held.contains_key(&number) {
+            continue;
+        }
         let number = countersign::domain::model::PullNumber::new(number).unwrap();
         use countersign::store::Store;
         let record = fresh.record(stage.repo_id(), number).await.unwrap();

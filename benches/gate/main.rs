@@ -14,6 +14,7 @@ mod crowd;
 mod deliveries;
 mod judging;
 mod merging;
+mod nesting;
 mod resident;
 #[path = "../../tests/support/stage.rs"]
 #[allow(dead_code, reason = "stories use the rest of the stage")]
@@ -23,12 +24,13 @@ use std::time::Duration;
 
 type Part = (&'static str, fn() -> Vec<String>);
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("judging", judging::measure),
     ("deliveries", deliveries::measure),
     ("crowd", crowd::measure),
     ("merging", merging::measure),
     ("resident", resident::measure),
+    ("nesting", nesting::measure),
 ];
 
 fn main() {

@@ -34,13 +34,20 @@ pub fn fill_from_requests(snapshot: &mut Snapshot, requests: &Requests, pressed:
 }
 
 /// Comments with commands whose delivery was lost: those of a list that was read, as far as nobody has
-/// heard them and they were written since the first pass.
-pub fn missed_asks(list: &[Comment], memory: &mut PullMemory, record: &PullRecord) {
-    let Some(since) = record.first_pass_at else {
+/// heard them and they are not from before the App was there. On a pull request that was opened since,
+/// none is; on an older one, those from before the first pass may be.
+pub fn missed_asks(
+    list: &[Comment],
+    opened_since: bool,
+    memory: &mut PullMemory,
+    record: &PullRecord,
+) {
+    let Some(first_pass) = record.first_pass_at else {
         return;
     };
     let missed = list.iter().filter(|comment| {
-        comment.created_at > since && !comment.edited && !record.heard.contains(&comment.id)
+        let counts = opened_since || comment.created_at > first_pass;
+        counts && !comment.edited && !record.heard.contains(&comment.id)
     });
     for ask in missed.filter_map(Ask::of) {
         memory.asks.entry(ask.comment).or_insert(ask);

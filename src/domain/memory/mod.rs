@@ -130,6 +130,8 @@ pub struct RepoMemory {
     pub repo: Option<Repository>,
     /// The App may act in it (installed, not suspended, not archived).
     pub active: bool,
+    /// Since when passes are made here. Comments on older pull requests may be from before.
+    pub watched_since: Option<Timestamp>,
     /// Its base branches.
     pub bases: BTreeMap<BaseRef, BaseMemory>,
 }
