@@ -18,27 +18,25 @@ use std::sync::Arc;
 use chrono::Duration;
 
 use crate::clock::Clock;
-use crate::domain::command::Command;
 use crate::domain::dispatch::{self, Act, Count, Facts, Record, Step};
-use crate::domain::facts::{Fetched, Issue, PolicyFact, PullState};
+use crate::domain::facts::{Fetched, Issue, PolicyFact};
 use crate::domain::ledger::{Draft, Kind};
 use crate::domain::memory::{Confirm, IssuesMemory};
 use crate::domain::model::{PullNumber, RepoId, Repository};
 use crate::domain::plan::ReplyOrder;
 use crate::domain::policy::{Mode, Policy};
 use crate::domain::render::answer;
-use crate::domain::request::{Ask, Permit};
+use crate::domain::request::Permit;
 use crate::execute::{Execute, ExecuteError};
 use crate::gather::Gather;
-use crate::github::{Answer, Reads, Refused};
+use crate::github::{Answer, Reads};
+use crate::hear;
 use crate::store::{Finish, Lease, Store, StoreError, Versioned};
 
 /// Issues that are read one by one; more are read by the list.
 const ONE_BY_ONE: usize = 6;
 /// When what could not be counted or found out is tried again.
 const AGAIN: Duration = Duration::seconds(60);
-/// How long an ask is kept whose author's rights cannot be found out.
-const PATIENCE: Duration = Duration::hours(1);
 
 /// Makes passes over dispatches.
 pub struct Dispatching {
@@ -224,8 +222,11 @@ impl Dispatching {
             if record.heard.contains(comment) {
                 continue;
             }
-            let writer = self.writer(repo, ask, short).await;
-            let merged = self.merged(repo, ask, short).await;
+            let writer = match dispatch::takes_writer(ask, short) {
+                true => hear::writer(&*self.reads, repo, ask).await,
+                false => Permit::Yes,
+            };
+            let merged = hear::merged(&*self.reads, repo, ask, short).await;
             let hearing = dispatch::Hearing {
                 ask,
                 issue: *issue,
@@ -249,7 +250,7 @@ impl Dispatching {
                         body,
                     }));
                 }
-                dispatch::Heard::Pending(why) if now - ask.at > PATIENCE => {
+                dispatch::Heard::Pending(why) if now - ask.at > hear::PATIENCE => {
                     tracing::warn!(%comment, why, "an ask on an issue was given up");
                     record.heard.insert(*comment);
                 }
@@ -260,37 +261,6 @@ impl Dispatching {
             }
         }
         (pending, entries)
-    }
-
-    async fn writer(&self, repo: &Repository, ask: &Ask, short: bool) -> Permit {
-        if !dispatch::takes_writer(ask, short) {
-            return Permit::Yes;
-        }
-        match self.reads.may_write(repo, &ask.by).await {
-            Ok(true) => Permit::Yes,
-            Ok(false) => Permit::No("this takes write access to the repository".into()),
-            Err(refused) => Permit::CannotTell(refused.to_string()),
-        }
-    }
-
-    async fn merged(
-        &self,
-        repo: &Repository,
-        ask: &Ask,
-        short: bool,
-    ) -> BTreeMap<PullNumber, Fetched<bool>> {
-        let mut merged = BTreeMap::new();
-        for command in ask.commands(short) {
-            if let Command::Escaped { through } = command {
-                let known = match self.reads.pull(repo, *through).await {
-                    Ok(pull) => Fetched::Known(matches!(pull.state, PullState::Merged { .. })),
-                    Err(Refused::NotFound(_)) => Fetched::Known(false),
-                    Err(refused) => Fetched::Unavailable(refused.to_string()),
-                };
-                merged.insert(*through, known);
-            }
-        }
-        merged
     }
 
     /// Forgets what was told and has been looked at. What came meanwhile stays, and has woken the key.

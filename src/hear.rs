@@ -23,7 +23,7 @@ use crate::domain::command::Command;
 use crate::domain::facts::{Fetched, Freeze, PolicyFact, PullState};
 use crate::domain::ledger::{Draft, Kind};
 use crate::domain::memory::PullRecord;
-use crate::domain::model::{Actor, BaseRef, PullNumber, Timestamp};
+use crate::domain::model::{Actor, BaseRef, PullNumber, Repository, Timestamp};
 use crate::domain::policy::Party;
 use crate::domain::request::{
     self, Ask, Became, Deed, Heard, Hearing, Line, OPEN_ASKS_AN_HOUR, Permit, Receipt, Reply,
@@ -34,7 +34,7 @@ use crate::github::{Reads, Refused};
 use crate::store::{Lease, Store, Stored};
 
 /// How long an ask is kept whose author's rights cannot be found out.
-const PATIENCE: Duration = Duration::hours(1);
+pub const PATIENCE: Duration = Duration::hours(1);
 /// When it is heard again.
 const AGAIN: Duration = Duration::seconds(30);
 /// For how long comments and answers are counted.
@@ -161,20 +161,15 @@ impl Hear {
         gates: &[&str],
         short: bool,
     ) -> Heard {
-        let writer = if request::needs_writer(ask, short) {
-            match self.reads.may_write(&kept.repo, &ask.by).await {
-                Ok(true) => Permit::Yes,
-                Ok(false) => Permit::No("this takes write access to the repository".into()),
-                Err(refused) => Permit::CannotTell(refused.to_string()),
-            }
-        } else {
-            Permit::No("it was not asked".into())
+        let writer = match request::needs_writer(ask, short) {
+            true => writer(&*self.reads, &kept.repo, ask).await,
+            false => Permit::No("it was not asked".into()),
         };
         let teams = match request::needs_owner(ask, short) {
             true => self.owner_teams(kept, &gathered.snapshot.policy).await,
             false => BTreeMap::new(),
         };
-        let merged = self.merged(kept, ask, short).await;
+        let merged = merged(&*self.reads, &kept.repo, ask, short).await;
         let branches = self.branches(kept, ask, short).await;
         let hearing = Hearing {
             ask,
@@ -204,33 +199,6 @@ impl Hear {
             }
         }
         teams
-    }
-
-    /// Whether the pull requests through which defects are said to have escaped are merged.
-    async fn merged(
-        &self,
-        kept: &Kept,
-        ask: &Ask,
-        short: bool,
-    ) -> BTreeMap<PullNumber, Fetched<bool>> {
-        let named: BTreeSet<PullNumber> = ask
-            .commands(short)
-            .filter_map(|command| match command {
-                Command::Escaped { through } => Some(*through),
-                _ => None,
-            })
-            .collect();
-        let mut merged = BTreeMap::new();
-        for number in named {
-            let known = match self.reads.pull(&kept.repo, number).await {
-                Ok(pull) => Fetched::Known(matches!(pull.state, PullState::Merged { .. })),
-                // An issue's number, or nobody's.
-                Err(Refused::NotFound(_)) => Fetched::Known(false),
-                Err(refused) => Fetched::Unavailable(refused.to_string()),
-            };
-            merged.insert(number, known);
-        }
-        merged
     }
 
     /// Whether the branches that are to be frozen exist.
@@ -309,6 +277,42 @@ impl Hear {
         let now = self.clock.now();
         self.store.set_freeze(repo, base, freeze, entry, now).await
     }
+}
+
+/// Whether the author of an ask has write access now, by GitHub's word.
+pub async fn writer(reads: &dyn Reads, repo: &Repository, ask: &Ask) -> Permit {
+    match reads.may_write(repo, &ask.by).await {
+        Ok(true) => Permit::Yes,
+        Ok(false) => Permit::No("this takes write access to the repository".into()),
+        Err(refused) => Permit::CannotTell(refused.to_string()),
+    }
+}
+
+/// Whether the pull requests through which defects are said to have escaped are merged.
+pub async fn merged(
+    reads: &dyn Reads,
+    repo: &Repository,
+    ask: &Ask,
+    short: bool,
+) -> BTreeMap<PullNumber, Fetched<bool>> {
+    let named: BTreeSet<PullNumber> = ask
+        .commands(short)
+        .filter_map(|command| match command {
+            Command::Escaped { through } => Some(*through),
+            _ => None,
+        })
+        .collect();
+    let mut merged = BTreeMap::new();
+    for number in named {
+        let known = match reads.pull(repo, number).await {
+            Ok(pull) => Fetched::Known(matches!(pull.state, PullState::Merged { .. })),
+            // An issue's number, or nobody's.
+            Err(Refused::NotFound(_)) => Fetched::Known(false),
+            Err(refused) => Fetched::Unavailable(refused.to_string()),
+        };
+        merged.insert(number, known);
+    }
+    merged
 }
 
 /// Whether short forms count; `None` where there is no policy. One that does not validate says nothing

@@ -45,6 +45,15 @@ fn fails(stage: &Stage, method: &str, path: &str, status: u16) {
     stage.github.set_faults(plan);
 }
 
+/// The agent pushes once more.
+fn push_more(stage: &Stage) {
+    let edits = Edits::write("README.md", "# Another shop\n");
+    stage
+        .agent
+        .push(&stage.shop, "agent/start", "More", edits)
+        .unwrap();
+}
+
 fn number(pull: &PullHandle) -> u64 {
     pull.look(|pull| pull.number).unwrap()
 }
@@ -90,11 +99,7 @@ async fn a_request_to_merge_dies_with_the_head_it_was_made_for() {
         stage, bob, pull, ..
     } = cast().await;
     stage.says(&bob, &pull, "/merge").await;
-    let edits = Edits::write("README.md", "# Another shop\n");
-    stage
-        .agent
-        .push(&stage.shop, "agent/start", "More", edits)
-        .unwrap();
+    push_more(&stage);
     stage.settle().await;
     stage.clear(&pull).await;
     assert_eq!(stage.outcome(&pull).await, "ready");
@@ -110,11 +115,7 @@ async fn a_push_between_the_comment_and_its_hearing_voids_what_it_asks() {
     let seen = pull.head().unwrap();
     let comment = bob.comment(&pull, "/merge").unwrap();
     stage.clock.advance(chrono::Duration::seconds(2));
-    let edits = Edits::write("README.md", "# Another shop\n");
-    stage
-        .agent
-        .push(&stage.shop, "agent/start", "More", edits)
-        .unwrap();
+    push_more(&stage);
     stage.settle().await;
     assert_eq!(stage.reactions(comment), ["-1"]);
     let answer = last_answer(&stage, &pull);
@@ -130,11 +131,7 @@ async fn after_a_lost_push_a_command_is_for_the_head_its_author_saw() {
         stage, bob, pull, ..
     } = cast().await;
     // The delivery of the push is lost: the product believes in the head before.
-    let edits = Edits::write("README.md", "# Another shop\n");
-    stage
-        .agent
-        .push(&stage.shop, "agent/start", "More", edits)
-        .unwrap();
+    push_more(&stage);
     stage.github.lose_pending();
     stage.clock.advance(chrono::Duration::hours(1));
     let comment = stage.says(&bob, &pull, "/merge").await;
@@ -316,11 +313,7 @@ async fn a_waiver_dies_with_its_head() {
         )
         .await;
     assert_eq!(stage.state(&pull, "second_verifier").await, "overridden");
-    let edits = Edits::write("README.md", "# Another shop\n");
-    stage
-        .agent
-        .push(&stage.shop, "agent/start", "More", edits)
-        .unwrap();
+    push_more(&stage);
     stage.settle().await;
     assert_eq!(stage.state(&pull, "second_verifier").await, "waiting");
 }
