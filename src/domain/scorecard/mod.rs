@@ -183,7 +183,9 @@ impl Counter {
         for gate in entry.body["gates"].as_array().into_iter().flatten() {
             let name = gate["gate"].as_str().unwrap_or_default();
             let state = state_of(gate);
-            if !matches!(state.as_str(), "satisfied" | "skipped" | "overridden") {
+            // Nobody waits for the gates of a closed pull request.
+            let idle = entry.body["outcome"] == "ignored";
+            if !idle && !matches!(state.as_str(), "satisfied" | "skipped" | "overridden") {
                 let since = pull.open.remove(name).unwrap_or(entry.at);
                 open.insert(name.to_owned(), since);
             }

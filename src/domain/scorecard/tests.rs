@@ -143,6 +143,19 @@ fn the_figures_are_counted_from_the_ledger() {
 }
 
 #[test]
+fn the_gates_of_a_closed_pull_request_are_open_for_nobody() {
+    let closed = judged("ignored", &[("open", "failed"), ("checks", "waiting")]);
+    let waiting = judged("waiting", &[("checks", "waiting")]);
+    let all = entries(&[
+        (Kind::Verdict, "03-01 10:00", 1, waiting),
+        (Kind::Verdict, "03-01 11:00", 1, closed),
+    ]);
+    let card = count(&all, time("03-01 00:00"), time("04-01 00:00"));
+    assert_eq!(card.seconds_open_by_gate["checks"], 3_600);
+    assert_eq!(card.seconds_open_by_gate.len(), 1);
+}
+
+#[test]
 fn what_lies_outside_the_span_only_tells_how_things_stood() {
     let card = count(&month(), time("03-02 11:30"), time("03-03 10:30"));
     assert_eq!(
