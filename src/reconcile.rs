@@ -306,7 +306,7 @@ impl Reconcile {
         gathered: &Gathered,
     ) -> Stored<()> {
         let now = self.clock.now();
-        let value = json::value(verdict, &kept.repo.name);
+        let mut value = json::value(verdict, &kept.repo.name);
         let draft = |kind, body| Draft {
             at: now,
             kind,
@@ -317,6 +317,14 @@ impl Reconcile {
         };
         let mut entries = Vec::new();
         let before = record.verdict.as_ref();
+        // What it was merged on is what its last verdict found; merged, nothing is looked at any more.
+        if verdict.outcome == Outcome::Merged
+            && let Some(before) = before
+            && before.get("head") == value.get("head")
+            && let Some(gates) = before.get("gates")
+        {
+            value["gates"] = gates.clone();
+        }
         let told = |field: &str| before.and_then(|before| before.get(field).cloned());
         let news = ["outcome", "head", "base", "policy"]
             .iter()

@@ -17,15 +17,15 @@ pub async fn open(url: &str) -> Result<Arc<dyn Store>, Complaint> {
         return Err(Complaint::new(
             Exit::Usage,
             format!(
-                "COUNTERSIGN_DATABASE_URL: this version keeps its state in SQLite only, not `{scheme}`; \
-                 use sqlite://FILE"
+                "the database `{scheme}`: this version keeps its state in SQLite only; write sqlite://FILE \
+                 (--database, COUNTERSIGN_DATABASE_URL)"
             ),
         ));
     }
     let store = Sqlite::open(url).await.map_err(|error| {
         Complaint::new(
-            Exit::Internal,
-            format!("the database {url} cannot be opened: {error}"),
+            Exit::Usage,
+            format!("{error}; name the server's with --database sqlite://FILE"),
         )
     })?;
     Ok(Arc::new(store))

@@ -34,6 +34,7 @@ pub struct DatabaseArg {
     /// The server's database.
     #[arg(
         long = "database",
+        visible_alias = "database-url",
         env = "COUNTERSIGN_DATABASE_URL",
         value_name = "URL",
         default_value = database::DEFAULT_URL

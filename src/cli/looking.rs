@@ -24,6 +24,7 @@ pub struct LookArgs {
     /// The server's database, for holds, freezes and what was seen when: used where it exists.
     #[arg(
         long = "database",
+        visible_alias = "database-url",
         env = "COUNTERSIGN_DATABASE_URL",
         value_name = "URL",
         default_value = database::DEFAULT_URL
@@ -57,7 +58,18 @@ impl Looking {
             _ => "sqlite::memory:",
         };
         let store: Arc<dyn Store> = database::open(url).await?;
-        let repo = reads.repository(name).await.map_err(remote)?;
+        let repo = match reads.repository(name).await {
+            Ok(repo) => repo,
+            Err(Refused::NotFound(why)) => {
+                return Err(Complaint::new(
+                    Exit::Remote,
+                    format!(
+                        "{name} cannot be read: is the name right, and the App installed there? GitHub says: {why}"
+                    ),
+                ));
+            }
+            Err(refused) => return Err(remote(refused)),
+        };
         let sweep = Sweep::new(store.clone(), reads.clone(), Clock::System);
         sweep.remember(&repo).await.map_err(internal)?;
         if let Some(defaults) = defaults_of(&*reads, &repo.name).await? {

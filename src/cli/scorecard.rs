@@ -18,13 +18,18 @@ pub struct ScorecardArgs {
     #[arg(value_name = "OWNER/REPO", value_parser = next::parse_name)]
     repo: RepoName,
     /// Count from this day on, UTC, as YYYY-MM-DD; without it, the last 30 days.
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = parse_day)]
     since: Option<NaiveDate>,
     /// Print the figures as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     database: DatabaseArg,
+}
+
+fn parse_day(text: &str) -> Result<NaiveDate, String> {
+    text.parse()
+        .map_err(|_| "write the day as YYYY-MM-DD, such as 2026-03-01".to_owned())
 }
 
 /// Runs it.
@@ -37,6 +42,10 @@ pub async fn run(args: ScorecardArgs) -> Ended {
         Some(day) => day.and_time(chrono::NaiveTime::MIN).and_utc(),
         None => until - TimeDelta::days(30),
     };
+    if since > until {
+        let text = format!("{} is still to come", since.format("%Y-%m-%d"));
+        return Err(Complaint::new(Exit::Usage, text));
+    }
     let figures = outlook::scorecard(&*store, repo, since, until).await;
     let figures = figures.map_err(internal)?;
     if args.json {

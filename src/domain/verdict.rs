@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::facts::{Freshness, PolicyFact, PolicyOrigin, PullState, Snapshot};
+use super::facts::{Freshness, PolicyFact, PolicyOrigin, PullRequest, PullState, Snapshot};
 use super::gate;
 use super::model::{
     BaseRef, HeadSha, Oid, PolicyDigest, PullNumber, RepoId, SnapshotDigest, Timestamp,
@@ -396,7 +396,18 @@ impl Clearance {
 }
 
 /// Judges a pull request under the policy that its base branch carries, or says why there is none.
+///
+/// One that is no longer open has no gates: nothing more is read of it, and of what is not read nothing
+/// can be said. What it was merged on is on record.
 pub fn decide(snapshot: &Snapshot) -> Verdict {
+    let over = |pull: &PullRequest| pull.state != PullState::Open;
+    if snapshot.pull.known().is_some_and(over) {
+        let policy = match &snapshot.policy {
+            PolicyFact::Valid { policy, .. } => Some(&**policy),
+            _ => None,
+        };
+        return combine(policy, snapshot, Vec::new(), "");
+    }
     match &snapshot.policy {
         PolicyFact::Valid { policy, .. } => evaluate(policy, snapshot),
         PolicyFact::Invalid {

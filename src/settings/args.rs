@@ -59,6 +59,7 @@ pub struct ServeArgs {
     /// The database [default: sqlite://countersign.db]
     #[arg(
         long,
+        visible_alias = "database",
         env = "COUNTERSIGN_DATABASE_URL",
         hide_env_values = true,
         value_name = "URL"

@@ -137,15 +137,16 @@ impl fmt::Display for Complaint {
 /// All complaints as one text for the terminal.
 pub fn report(complaints: &[Complaint]) -> String {
     let mut text = match complaints.len() {
-        1 => "One setting must be mended before the server can start:\n".to_owned(),
-        many => format!("{many} settings must be mended before the server can start:\n"),
+        1 => "One setting is to be mended first:\n".to_owned(),
+        many => format!("{many} settings are to be mended first:\n"),
     };
     for complaint in complaints {
         text.push_str(&format!("\n  {complaint}\n"));
     }
     text.push_str(
         "\nSettings are environment variables, also read from a `.env` file in the working \
-         directory, or flags of `countersign serve`.\n",
+         directory, or flags of the command. `countersign setup` creates the App and writes that file; \
+         run the commands where it is.\n",
     );
     text
 }

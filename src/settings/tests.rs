@@ -139,7 +139,7 @@ fn every_setting_is_a_variable_and_a_flag_of_the_same_name() {
 fn everything_that_is_missing_is_told_at_once() {
     let complaints = Settings::from_args(ServeArgs::default()).unwrap_err();
     insta::assert_snapshot!(report(&complaints), @r#"
-    3 settings must be mended before the server can start:
+    3 settings are to be mended first:
 
       COUNTERSIGN_APP_ID (--app-id) is not set.
         Set it to the number shown as "App ID" on the App's page (https://github.com/settings/apps).
@@ -150,7 +150,7 @@ fn everything_that_is_missing_is_told_at_once() {
       COUNTERSIGN_WEBHOOK_SECRET (--webhook-secret) is not set.
         Set it to the webhook secret of the App's settings; `openssl rand -hex 32` makes a good one. Unsigned deliveries are never accepted.
 
-    Settings are environment variables, also read from a `.env` file in the working directory, or flags of `countersign serve`.
+    Settings are environment variables, also read from a `.env` file in the working directory, or flags of the command. `countersign setup` creates the App and writes that file; run the commands where it is.
     "#);
 }
 
@@ -178,7 +178,7 @@ fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
     let report = report(&complaints);
     assert!(!report.contains("hunter2"), "{report}");
     insta::assert_snapshot!(report, @r#"
-    13 settings must be mended before the server can start:
+    13 settings are to be mended first:
 
       COUNTERSIGN_APP_ID (--app-id) is the App's client id; its number is needed.
         Set it to the number shown as "App ID" on the App's page (https://github.com/settings/apps).
@@ -219,7 +219,7 @@ fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
       COUNTERSIGN_SHADOW (--shadow) is neither true nor false: "maybe".
         Set it to true to write nothing to GitHub, or leave it out.
 
-    Settings are environment variables, also read from a `.env` file in the working directory, or flags of `countersign serve`.
+    Settings are environment variables, also read from a `.env` file in the working directory, or flags of the command. `countersign setup` creates the App and writes that file; run the commands where it is.
     "#);
 }
 
@@ -231,12 +231,12 @@ fn one_complaint_is_told_in_the_singular() {
     })
     .unwrap_err();
     insta::assert_snapshot!(report(&complaints), @r#"
-    One setting must be mended before the server can start:
+    One setting is to be mended first:
 
       COUNTERSIGN_DATABASE_URL (--database-url) names a PostgreSQL database, which this version does not speak yet.
         Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db.
 
-    Settings are environment variables, also read from a `.env` file in the working directory, or flags of `countersign serve`.
+    Settings are environment variables, also read from a `.env` file in the working directory, or flags of the command. `countersign setup` creates the App and writes that file; run the commands where it is.
     "#);
 }
 

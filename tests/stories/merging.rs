@@ -384,3 +384,22 @@ async fn a_merged_pull_request_with_twenty_checks_costs_thirteen_calls() {
     GET /repos/{owner}/{repo}/git/commits/{sha}
     ");
 }
+
+#[tokio::test]
+async fn what_is_merged_keeps_the_gates_it_was_merged_on_and_is_nobodys_move() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    stage.clear(&pull).await;
+    assert!(stage.merged(&pull));
+    stage.after(60).await;
+    stage.sweep().await;
+    let verdict = stage.verdict(&pull).await;
+    assert_eq!(
+        (&verdict["outcome"], &verdict["title"]),
+        (&"merged".into(), &"Merged".into())
+    );
+    assert_eq!(verdict["whose_move"], serde_json::json!([]));
+    for gate in ["checks", "second_verifier", "mutation_check", "conflicts"] {
+        assert_eq!(stage.state(&pull, gate).await, "satisfied", "{gate}");
+    }
+}

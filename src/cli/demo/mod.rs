@@ -65,8 +65,10 @@ pub async fn run(args: DemoArgs) -> Ended {
     };
     if !args.exit {
         println!(
-            "The dashboard stays up at {} (Ctrl-C ends it).",
-            stage.dashboard
+            "The dashboard stays up at {at} (Ctrl-C ends it).\n\
+             What to do next there: {at}/repos/acme/shop. What was told above: {at}/repos/acme/shop/pulls/1 \
+             to /6.",
+            at = stage.dashboard
         );
         // Without signals the process can still be killed.
         if tokio::signal::ctrl_c().await.is_err() {

@@ -116,8 +116,12 @@ fn summary(effects: &Effects, safe: Harmless, other: &str) -> String {
     };
     let found = match (effects.changes.len(), looked_at) {
         (_, 0) => format!("No {other}pull request{into} is open."),
-        (0, 1) => format!("The one {other}open pull request{into} stays as it is."),
-        (0, all) => format!("All {all} {other}open pull requests{into} stay as they are."),
+        (0, 1) => format!(
+            "The one {other}open pull request{into} stays as it is, gate by gate; what a gate waits for may be another."
+        ),
+        (0, all) => format!(
+            "All {all} {other}open pull requests{into} stay as they are, gate by gate; what a gate waits for may be another."
+        ),
         (changed, all) => format!(
             "Of {all} {other}open {}{into}, {changed} would stand otherwise and {} as {}.",
             if all == 1 {

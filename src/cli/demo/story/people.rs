@@ -132,7 +132,9 @@ async fn waived_by_an_owner(teller: &Teller<'_>, pull: &PullHandle) -> Told<()> 
 
 async fn held_and_let_go(teller: &Teller<'_>) -> Told<()> {
     let stage = teller.stage;
-    teller.step("#4 is held by a word, and stays held although every gate is satisfied.");
+    teller.step(
+        "#4 is held by a word before anything has reported, and stays held when everything has.",
+    );
     let pull = open(teller, "agent/rename", "Rename starts").await?;
     let number = number(&pull)?;
     says(

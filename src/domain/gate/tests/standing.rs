@@ -120,21 +120,22 @@ fn conflicts_are_judged_by_githubs_word_and_its_silence_is_no_word() {
 }
 
 #[test]
-fn a_draft_and_a_closed_pull_request_are_the_authors_move() {
+fn a_draft_is_the_authors_move_and_of_what_is_closed_or_merged_no_gate_is_said() {
     let mut draft = snapshot();
     known(&mut draft.pull).draft = true;
     assert_eq!(gate(&draft, "not_draft").state.whose_move(), Move::Author);
     assert_eq!(decide(&draft).outcome, Outcome::Waiting);
     let mut closed = snapshot();
     known(&mut closed.pull).state = PullState::Closed;
-    assert_eq!(state(&closed, "open"), "failed");
     assert_eq!(decide(&closed).outcome, Outcome::Ignored);
+    assert_eq!(decide(&closed).gates, []);
     known(&mut closed.pull).state = PullState::Merged {
         at: None,
         by: None,
         commit: None,
     };
     assert_eq!(decide(&closed).outcome, Outcome::Merged);
+    assert_eq!(decide(&closed).gates, []);
     assert!(decide(&closed).clearance().is_none());
 }
 
