@@ -447,7 +447,9 @@ fn combine(
     }
     let pull = snapshot.pull.known();
     let by_agent = match (policy, pull) {
-        (Some(policy), Some(pull)) => gate::is_agents(&policy.agents, pull),
+        (Some(policy), Some(pull)) => {
+            gate::merges_as_agents(&policy.agents, pull, snapshot.repo.id)
+        }
         _ => false,
     };
     let (outcome, reason) = outcome(policy, snapshot, &gates, reason);

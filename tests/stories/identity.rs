@@ -1,6 +1,6 @@
 //! Who speaks: identity is what GitHub says of the carrier, never what a text says of itself.
 
-use countersign::simulator::{Edits, ReviewState};
+use countersign::simulator::{Actor, Edits, Permission, PullHandle, ReviewState};
 use serde_json::json;
 
 use crate::stage::{AFTER, Evidence, POLICY, Stage};
@@ -344,4 +344,180 @@ async fn whoever_edits_a_rejection_away_does_not_get_the_pull_request_merged() {
     stage.unit_passes(&pull).await;
     assert_eq!(stage.outcome(&pull).await, "blocked");
     assert!(!stage.merged(&pull));
+}
+
+#[tokio::test]
+async fn a_stranger_s_pull_request_is_no_agent_s_by_what_a_bot_does_on_it_or_how_its_branch_is_named()
+ {
+    let policy = "version: 1\nagents: { authors: ['acme-agent[bot]'], branches: ['agent/**'] }\n\
+                  gates: { checks: { required: [unit] } }\n\
+                  merge: { when: ready, others: requested, base_branches: [main] }\n";
+    let stage = Stage::with_policy(policy).await;
+    stage.shop.publish().unwrap();
+    let mallory = stage.github.user("mallory");
+    let fork = mallory.fork(&stage.shop).unwrap();
+    let edits = Edits::write("src/start.rs", "pub fn start() {}\n");
+    mallory.push(&fork, "agent/gift", "A gift", edits).unwrap();
+    let pull = mallory
+        .open_pull(&stage.shop, "mallory:agent/gift", "main", "A gift")
+        .unwrap();
+    stage.settle().await;
+    // The agent is the sender of what follows; it wrote nothing of it.
+    let number = pull.look(|pull| pull.number).unwrap();
+    stage.agent.label(&stage.shop, number, "seen").unwrap();
+    stage.agent.comment(&pull, "Thank you.\n\n/merge").unwrap();
+    stage
+        .agent
+        .review(&pull, ReviewState::Approved, "Fine.")
+        .unwrap();
+    stage.unit_passes(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "ready");
+    assert!(!stage.merged(&pull), "nobody who may ask has asked for it");
+    assert_eq!(stage.merge_calls(), 0);
+    // Whoever may ask, may.
+    stage.says(&stage.alice, &pull, "/merge").await;
+    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+}
+
+const BY_PEOPLE: &str = "version: 1\nagents: { authors: ['acme-agent[bot]'] }\n\
+    gates: { checks: { required: [unit] }, approvals: { count: 1 } }\n\
+    merge: { when: ready, others: ready, base_branches: [main] }\n";
+
+/// A stage where one person's approval is asked for, that person, and a pull request with its check.
+async fn asks_bob() -> (Stage, Actor, PullHandle) {
+    let stage = Stage::with_policy(BY_PEOPLE).await;
+    let bob = stage.github.user("bob");
+    stage.shop.allow(&bob, Permission::Write).unwrap();
+    let pull = stage.open_pull().await;
+    (stage, bob, pull)
+}
+
+#[tokio::test]
+async fn a_plain_comment_after_an_approval_or_an_objection_changes_neither() {
+    let (stage, bob, pull) = asks_bob().await;
+    let said = async |state, text: &str| {
+        stage.clock.advance(chrono::Duration::seconds(5));
+        bob.review(&pull, state, text).unwrap();
+        stage.settle().await;
+        stage.state(&pull, "approvals").await
+    };
+    assert_eq!(said(ReviewState::ChangesRequested, "No.").await, "failed");
+    assert_eq!(said(ReviewState::Commented, "Hm.").await, "failed");
+    assert_eq!(said(ReviewState::Approved, "Well.").await, "satisfied");
+    assert_eq!(said(ReviewState::Commented, "Nit.").await, "satisfied");
+    stage.unit_passes(&pull).await;
+    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+}
+
+#[tokio::test]
+async fn a_dismissal_brings_back_nothing_that_was_said_before_it() {
+    let (stage, bob, pull) = asks_bob().await;
+    stage.unit_passes(&pull).await;
+    // The objection comes before the approval is heard, so nothing merges in between.
+    bob.review(&pull, ReviewState::Approved, "Yes.").unwrap();
+    stage.clock.advance(chrono::Duration::seconds(5));
+    let objection = bob.review(&pull, ReviewState::ChangesRequested, "No.");
+    stage.settle().await;
+    assert_eq!(stage.state(&pull, "approvals").await, "failed");
+    stage
+        .alice
+        .dismiss_review(&stage.shop, objection.unwrap())
+        .unwrap();
+    stage.settle().await;
+    stage.sweep().await;
+    assert_eq!(stage.state(&pull, "approvals").await, "waiting");
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn an_objection_to_an_older_head_is_cleared_by_whoever_made_it_at_the_newer_one() {
+    let (stage, bob, pull) = asks_bob().await;
+    bob.review(&pull, ReviewState::ChangesRequested, "No.")
+        .unwrap();
+    stage.settle().await;
+    assert_eq!(stage.outcome(&pull).await, "blocked");
+    let edits = Edits::write("src/start.rs", "pub fn start() {}\n");
+    stage
+        .agent
+        .push(&stage.shop, "agent/start", "Mend it", edits)
+        .unwrap();
+    stage.settle().await;
+    stage.unit_passes(&pull).await;
+    assert_eq!(stage.merge_calls(), 0);
+    stage.clock.advance(chrono::Duration::seconds(5));
+    bob.review(&pull, ReviewState::Approved, "Now.").unwrap();
+    stage.settle().await;
+    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+}
+
+#[tokio::test]
+async fn a_rejection_of_an_older_head_does_not_outlive_the_approval_of_the_newer_one() {
+    let (stage, pull, evidence) = unverified(POLICY).await;
+    let rejected = evidence.with("/result", json!("rejected"));
+    stage.reports(&stage.codex, &pull, &rejected).await;
+    assert_eq!(stage.outcome(&pull).await, "blocked");
+    let edits = Edits::write("README.md", "# Shop, mended\n");
+    stage
+        .agent
+        .push(&stage.shop, "agent/start", "Mend it", edits)
+        .unwrap();
+    stage.settle().await;
+    stage.unit_passes(&pull).await;
+    still_waits(&stage, &pull, "No independent verifier has countersigned").await;
+    stage.clear(&pull).await;
+    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+}
+
+#[tokio::test]
+async fn a_verifier_that_only_remarks_on_the_newer_head_has_not_approved_it() {
+    let (stage, pull, evidence) = unverified(POLICY).await;
+    stage
+        .codex
+        .review(&pull, ReviewState::Approved, &evidence.block())
+        .unwrap();
+    let edits = Edits::write("README.md", "# Shop, again\n");
+    stage
+        .agent
+        .push(&stage.shop, "agent/start", "More", edits)
+        .unwrap();
+    stage.settle().await;
+    stage.unit_passes(&pull).await;
+    let findings = "Two things are wrong here.";
+    stage
+        .codex
+        .review(&pull, ReviewState::Commented, findings)
+        .unwrap();
+    stage.settle().await;
+    stage.sweep().await;
+    assert_eq!(stage.state(&pull, "second_verifier").await, "waiting");
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn a_policy_may_spell_names_with_capitals() {
+    let policy = POLICY
+        .replace("app: codex-verify", "app: Codex-Verify")
+        .replace("'acme-agent[bot]'", "'Acme-Agent[bot]'")
+        .replace("branches: ['agent/**']", "branches: ['nobody/**']")
+        .replace("others: ready", "others: never");
+    let (stage, pull, _) = unverified(&policy).await;
+    stage.clear(&pull).await;
+    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+}
+
+#[tokio::test]
+async fn a_member_without_write_access_is_refused_whatever_github_calls_them() {
+    let (stage, pull, _) = unverified(POLICY).await;
+    let member = stage.github.user("carol");
+    stage.github.team("acme", "readers", &[&member]);
+    stage.shop.allow(&member, Permission::Read).unwrap();
+    let comment = stage.says(&member, &pull, "/hold").await;
+    let sent = stage.github.sent();
+    let heard = sent.iter().rev().find_map(|sent| {
+        let asked = &sent.delivery.payload["comment"];
+        (asked["id"] == comment).then(|| asked["author_association"].clone())
+    });
+    assert_eq!(heard, Some(json!("MEMBER")));
+    assert_eq!(stage.reactions(comment), ["-1"]);
+    assert_ne!(stage.outcome(&pull).await, "held");
 }

@@ -14,6 +14,7 @@ mod stage;
 
 mod checks;
 mod commands;
+mod corpus;
 mod deliveries;
 mod dispatch;
 mod doctor;

@@ -25,6 +25,7 @@ mod tests;
 use super::evidence::Report;
 use super::evidence::collect;
 use super::facts::{Comparison, PullRequest, Snapshot};
+use super::model::RepoId;
 use super::policy::{Agents, Policy};
 use super::verdict::{GateResult, Move};
 use verification::Verification;
@@ -85,8 +86,22 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Whether a pull request counts as an agent's.
+/// Whether a pull request counts as an agent's, by any sign of it.
 pub fn is_agents(agents: &Agents, pull: &PullRequest) -> bool {
+    is_named_agents(agents, pull) || agents.branches.matches(&pull.head_ref)
+}
+
+/// Whether a pull request is merged as an agent's. The name of a branch is a sign only in the repository
+/// itself: whoever forks it names branches at will, and must not thereby choose who merges.
+pub fn merges_as_agents(agents: &Agents, pull: &PullRequest, home: RepoId) -> bool {
+    match pull.head_repo == Some(home) {
+        true => is_agents(agents, pull),
+        false => is_named_agents(agents, pull),
+    }
+}
+
+/// By its author or a label, neither of which a stranger can choose.
+fn is_named_agents(agents: &Agents, pull: &PullRequest) -> bool {
     let by_author = pull
         .author
         .as_ref()
@@ -95,7 +110,7 @@ pub fn is_agents(agents: &Agents, pull: &PullRequest) -> bool {
         .labels
         .iter()
         .any(|label| agents.labels.iter().any(|l| l.eq_ignore_ascii_case(label)));
-    by_author || by_label || agents.branches.matches(&pull.head_ref)
+    by_author || by_label
 }
 
 /// Judges every gate: the standing ones first, then those the policy declares.

@@ -130,7 +130,7 @@ static AGENTS: Object = object(&[
     ),
     key(
         "branches",
-        "Pull requests whose head branch matches one of these patterns.",
+        "Pull requests whose head branch matches one of these patterns. In forks they do not decide who merges.",
         list(&ONE_BRANCH),
     ),
     key(
