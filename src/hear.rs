@@ -115,7 +115,8 @@ impl Hear {
             .collect();
         let mut entries = Vec::new();
         for ask in asks {
-            let heard = self.hear(kept, gathered, record, &ask, &gates, short).await;
+            let heard = self.hear(kept, gathered, record, &ask, &gates, short);
+            let heard = heard.await?;
             match heard {
                 Heard::Settled {
                     requests,
@@ -160,7 +161,7 @@ impl Hear {
         ask: &Ask,
         gates: &[&str],
         short: bool,
-    ) -> Heard {
+    ) -> Stored<Heard> {
         let writer = if request::needs_writer(ask, short) {
             match self.reads.may_write(&kept.repo, &ask.by).await {
                 Ok(true) => Permit::Yes,
@@ -176,6 +177,7 @@ impl Hear {
         };
         let merged = self.merged(kept, ask, short).await;
         let branches = self.branches(kept, ask, short).await;
+        let freezes = self.freezes(kept, ask, short).await?;
         let hearing = Hearing {
             ask,
             snapshot: &gathered.snapshot,
@@ -183,9 +185,29 @@ impl Hear {
             teams: &teams,
             merged: &merged,
             branches: &branches,
+            freezes: &freezes,
             gates,
         };
-        request::hear(&hearing, &record.requests, short)
+        Ok(request::hear(&hearing, &record.requests, short))
+    }
+
+    /// The freezes that are to be ended.
+    async fn freezes(
+        &self,
+        kept: &Kept,
+        ask: &Ask,
+        short: bool,
+    ) -> Stored<BTreeMap<String, Freeze>> {
+        let mut freezes = BTreeMap::new();
+        for command in ask.commands(short) {
+            if let Command::Thaw { branch } = command
+                && let Ok(name) = BaseRef::parse(branch.trim_matches('`'))
+                && let Some(freeze) = self.store.freeze(kept.repo.id, &name).await?
+            {
+                freezes.insert(name.to_string(), freeze);
+            }
+        }
+        Ok(freezes)
     }
 
     async fn owner_teams(

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use super::authority::{Permit, owner};
 use super::overriding::may_be_waived;
-use super::{Ask, Became, Line, MergeRequest, Override, Question, Receipt, Reply, Requests, Wish};
+use super::{
+    Ask, Became, Line, Matter, MergeRequest, Override, Question, Receipt, Reply, Requests, Wish,
+};
 use crate::domain::command::{Command, Misuse, Who, Word};
 use crate::domain::facts::{Fetched, Freeze, Hold, PolicyFact, PullRequest, PullState, Snapshot};
 use crate::domain::ledger::Kind;
@@ -34,6 +36,8 @@ pub struct Hearing<'a> {
     pub merged: &'a BTreeMap<PullNumber, Fetched<bool>>,
     /// Whether the branches that it names exist.
     pub branches: &'a BTreeMap<String, Fetched<bool>>,
+    /// The freezes of the branches that it thaws.
+    pub freezes: &'a BTreeMap<String, Freeze>,
     /// The gates of the verdict as it stands.
     pub gates: &'a [&'a str],
 }
@@ -158,6 +162,9 @@ impl Hearer<'_> {
         if let Some(refused) = self.not_allowed(command.word()) {
             return refused;
         }
+        if let Some(refused) = self.overtaken(command.word()) {
+            return refused;
+        }
         let done = match command {
             Command::Recheck => Done::Quiet,
             Command::Status => {
@@ -195,9 +202,20 @@ impl Hearer<'_> {
             Command::Escaped { through } => self.escaped(*through),
         };
         if matches!(done, Done::Told(_) | Done::Quiet) {
+            if let Some(matter) = Matter::of(command.word()) {
+                self.requests.last.insert(matter, self.hearing.ask.comment);
+            }
             self.write_down(command);
         }
         done
+    }
+
+    /// A comment that was written later has been heard before this one, and its word stands.
+    fn overtaken(&self, word: Word) -> Option<Done> {
+        let last = self.requests.last.get(&Matter::of(word)?)?;
+        (*last > self.hearing.ask.comment).then(|| {
+            Done::Refused("Refused: a later comment has said what is to be done about this.".into())
+        })
     }
 
     /// What is recorded of every accepted command that changes something.
@@ -466,6 +484,14 @@ impl Hearer<'_> {
             Ok(branch) => branch,
             Err(done) => return done,
         };
+        let freeze = self.hearing.freezes.get(branch.as_str());
+        if let Some(freeze) = freeze.filter(|freeze| freeze.since > self.hearing.ask.at) {
+            return Done::Refused(format!(
+                "Refused: `{branch}` was frozen by {} after you wrote. Write it again if it is meant \
+                 for that freeze.",
+                freeze.by
+            ));
+        }
         let text = format!(
             "`{branch}` is no longer frozen by a person or by Countersign. Windows of the policy stay."
         );

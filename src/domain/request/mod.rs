@@ -18,9 +18,11 @@ pub use authority::{Permit, needs_owner, needs_writer, owner};
 pub use hear::{Deed, Heard, Hearing, hear, misunderstood};
 pub use overriding::{WAIVABLE, may_be_waived};
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::command::{Category, Command, Priority, Said, Who, parse};
+use super::command::{Category, Command, Priority, Said, Who, Word, parse};
 use super::facts::{Comment, Hold};
 use super::model::{
     Actor, ActorKind, BaseRef, CommentId, HeadSha, Login, PolicyDigest, Timestamp, VerifierName,
@@ -176,6 +178,40 @@ pub struct Requests {
     pub questions: Vec<Question>,
     /// Verifications that were asked for.
     pub wishes: Vec<Wish>,
+    /// The last comment that said something about each matter. One that is older says nothing more,
+    /// whenever it is heard: comments wait for answers about their authors, and deliveries overtake
+    /// each other.
+    pub last: BTreeMap<Matter, CommentId>,
+}
+
+/// What commands contradict each other about: of those about one, the last that was written counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Matter {
+    Merge,
+    Hold,
+    Priority,
+}
+
+impl Matter {
+    /// What a command is about; `None` where none contradicts it.
+    pub fn of(word: Word) -> Option<Self> {
+        match word {
+            Word::Merge | Word::Unmerge => Some(Self::Merge),
+            Word::Hold | Word::Unhold => Some(Self::Hold),
+            Word::Priority => Some(Self::Priority),
+            Word::Verify
+            | Word::Recheck
+            | Word::Override
+            | Word::Freeze
+            | Word::Thaw
+            | Word::Ask
+            | Word::Escaped
+            | Word::Status
+            | Word::Help => None,
+        }
+    }
 }
 
 /// A hold or the end of one by a button of the check run.

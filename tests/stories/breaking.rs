@@ -1,0 +1,102 @@
+//! What must not go wrong when answers fail, deliveries come in another order, and people are quick.
+
+use chrono::Duration;
+use countersign::domain::ledger::Kind;
+use countersign::simulator::faults::{Fault, FaultPlan};
+use countersign::simulator::{Actor, Edits, Permission, PullHandle};
+
+use crate::stage::{POLICY, Stage};
+
+/// The usual policy, with an owner, in which merges are asked for.
+fn asked_for() -> String {
+    let policy = POLICY.replace("when: ready", "when: requested");
+    format!("{policy}owners: [olga]\n")
+}
+
+/// A stage with such a policy, a writer, an owner and an open pull request.
+async fn cast(policy: &str) -> (Stage, Actor, Actor, PullHandle) {
+    let stage = Stage::with_policy(policy).await;
+    let (olga, bob) = (stage.github.user("olga"), stage.github.user("bob"));
+    stage.shop.publish().unwrap();
+    for who in [&olga, &bob] {
+        stage.shop.allow(who, Permission::Write).unwrap();
+    }
+    let pull = stage.open_pull().await;
+    (stage, bob, olga, pull)
+}
+
+/// Calls fail like this until further notice.
+fn fails(stage: &Stage, method: &str, path: &str, status: u16) {
+    let plan = FaultPlan::none().with(method, path, 1_000, Fault::status(status));
+    stage.github.set_faults(plan);
+}
+
+fn push_more(stage: &Stage, text: &str) {
+    let edits = Edits::write("README.md", text);
+    let pushed = stage.agent.push(&stage.shop, "agent/start", "More", edits);
+    pushed.unwrap();
+}
+
+/// Everything but comments is delivered and looked at.
+async fn all_but_comments(stage: &Stage) {
+    let other = |delivery: &_| !is_comment(delivery);
+    stage.github.deliver_where(other).await;
+    stage.app.settle(200).await.unwrap();
+}
+
+fn is_comment(delivery: &countersign::simulator::world::Delivery) -> bool {
+    delivery.event == "issue_comment"
+}
+
+/// One comment is delivered and heard before everything that waits.
+async fn first(stage: &Stage, comment: u64) {
+    let this = |delivery: &countersign::simulator::world::Delivery| {
+        is_comment(delivery) && delivery.payload["comment"]["id"] == comment
+    };
+    assert_eq!(stage.github.deliver_where(this).await, 1);
+    stage.app.settle(200).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_request_that_is_heard_late_does_not_undo_what_was_said_after_it() {
+    let (stage, bob, _, pull) = cast(&asked_for()).await;
+    stage.unit_passes(&pull).await;
+    // The first comment's author cannot be looked up, the second one's can.
+    fails(&stage, "GET", "/collaborators/bob/permission", 503);
+    stage.says(&bob, &pull, "/merge").await;
+    stage.clock.advance(Duration::seconds(5));
+    let second = stage.says(&stage.alice, &pull, "/unmerge").await;
+    stage.github.set_faults(FaultPlan::none());
+    stage.after(60).await;
+    stage.clear(&pull).await;
+    assert_eq!(stage.reactions(second), ["+1"]);
+    assert!(!stage.merged(&pull), "the last word was not to merge");
+}
+
+#[tokio::test]
+async fn a_letting_go_whose_delivery_is_late_does_not_end_a_later_hold() {
+    let (stage, bob, _, pull) = cast(&asked_for()).await;
+    stage.clear(&pull).await;
+    bob.comment(&pull, "/unhold\n/merge").unwrap();
+    stage.clock.advance(Duration::seconds(5));
+    let later = bob.comment(&pull, "/hold wait").unwrap();
+    first(&stage, later).await;
+    assert_eq!(stage.outcome(&pull).await, "held");
+    stage.settle().await;
+    assert_eq!(stage.outcome(&pull).await, "held");
+    assert!(!stage.merged(&pull));
+}
+
+#[tokio::test]
+async fn a_thaw_whose_delivery_is_late_does_not_end_a_later_freeze() {
+    let (stage, _, olga, pull) = cast(&asked_for()).await;
+    let thaw = olga.comment(&pull, "/thaw main").unwrap();
+    stage.clock.advance(Duration::seconds(5));
+    let freeze = olga.comment(&pull, "/freeze main a bad deploy").unwrap();
+    first(&stage, freeze).await;
+    stage.settle().await;
+    assert_eq!(stage.state(&pull, "not_frozen").await, "waiting");
+    assert_eq!(stage.reactions(thaw), ["-1"]);
+    stage.says(&olga, &pull, "/thaw main").await;
+    assert_eq!(stage.state(&pull, "not_frozen").await, "satisfied");
+}
