@@ -188,7 +188,9 @@ impl Gather {
                 known.filter(|_| read.known().is_none()).unwrap_or(read)
             }
         };
-        memory.value.pull = pull.known().cloned();
+        if let Some(pull) = pull.known() {
+            memory.value.know_pull(pull.clone());
+        }
         let mut snapshot = self.blank(&kept.repo, kept.number, pull, Freshness::Remembered);
         if let Some(pull) = snapshot.pull.known().cloned() {
             if pull.state != PullState::Open {
@@ -253,7 +255,7 @@ impl Gather {
                 .await;
         };
         if pull.state != PullState::Open {
-            memory.value.pull = Some(pull.clone());
+            memory.value.know_pull(pull.clone());
             return self.closed(kept, snapshot, &pull, trouble, &memory).await;
         }
         let pull = supposed.pull(pull);
@@ -285,7 +287,7 @@ impl Gather {
             missed_asks(&list.items, &mut memory.value, &kept.record);
         }
         snapshot.comments = map(comments, |list| as_first_written(list, &mut memory.value));
-        memory.value.pull = Some(pull.clone());
+        memory.value.know_pull(pull.clone());
         if snapshot.policy.origin().is_some() || supposed.also.is_some() {
             self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
                 .await;

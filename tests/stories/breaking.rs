@@ -88,6 +88,32 @@ async fn a_letting_go_whose_delivery_is_late_does_not_end_a_later_hold() {
 }
 
 #[tokio::test]
+async fn a_push_that_is_heard_of_before_the_comment_voids_what_it_asks() {
+    let (stage, bob, _, pull) = cast(&asked_for()).await;
+    stage.clock.advance(Duration::seconds(60));
+    let comment = bob.comment(&pull, "/merge").unwrap();
+    stage.clock.advance(Duration::seconds(2));
+    push_more(&stage, "# Another shop\n");
+    all_but_comments(&stage).await;
+    stage.settle().await;
+    stage.clear(&pull).await;
+    assert_eq!(stage.reactions(comment), ["-1"]);
+    assert!(!stage.merged(&pull), "nobody who asked saw this head");
+}
+
+#[tokio::test]
+async fn a_push_within_the_second_of_the_comment_voids_what_it_asks() {
+    let (stage, bob, _, pull) = cast(&asked_for()).await;
+    stage.clock.advance(Duration::seconds(60));
+    let comment = bob.comment(&pull, "/merge").unwrap();
+    push_more(&stage, "# Another shop\n");
+    stage.settle().await;
+    stage.clear(&pull).await;
+    assert_eq!(stage.reactions(comment), ["-1"]);
+    assert!(!stage.merged(&pull), "nobody who asked saw this head");
+}
+
+#[tokio::test]
 async fn a_thaw_whose_delivery_is_late_does_not_end_a_later_freeze() {
     let (stage, _, olga, pull) = cast(&asked_for()).await;
     let thaw = olga.comment(&pull, "/thaw main").unwrap();

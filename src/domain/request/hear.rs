@@ -1,9 +1,12 @@
 //! What becomes of an ask: pure, over the facts of the pass that hears it.
 //!
 //! A comment does not say which head its author saw. A request to merge or to waive is taken for the
-//! head that stands if that is the one that was known when the comment came, or if nothing has
-//! happened to the pull request since the comment was written (GitHub's `updated_at`, which the comment
-//! itself sets). Otherwise it is refused, with both heads, and asking again costs one line.
+//! head that stands if that is the one that was known to stand when it was written, or if none was known
+//! and nothing has happened to the pull request since (GitHub's `updated_at`, which the comment itself
+//! sets). Otherwise it is refused, with both heads, and asking again costs one line.
+//!
+//! Known race: where the delivery of a push in the very second of a comment overtakes the comment's,
+//! the comment is taken for the pushed head.
 
 use std::collections::BTreeMap;
 
@@ -276,7 +279,9 @@ impl Hearer<'_> {
     fn as_seen(&self) -> Result<&PullRequest, Done> {
         let pull = self.open()?;
         let ask = self.hearing.ask;
-        let nothing_since = pull.updated_at <= ask.at;
+        // GitHub counts seconds: a push in the second of the comment would go for nothing. So this
+        // helps only where no other head was known.
+        let nothing_since = ask.head.is_none() && pull.updated_at <= ask.at;
         let same = ask.head.as_ref().is_some_and(|seen| *seen == pull.head);
         if same || nothing_since {
             return Ok(pull);
