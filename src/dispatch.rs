@@ -27,7 +27,7 @@ use crate::domain::model::{PullNumber, RepoId, Repository};
 use crate::domain::plan::ReplyOrder;
 use crate::domain::policy::{Mode, Policy};
 use crate::domain::render::answer;
-use crate::domain::request::{Ask, Permit};
+use crate::domain::request::{Ask, Permit, gave_up};
 use crate::execute::{Execute, ExecuteError};
 use crate::gather::Gather;
 use crate::github::{Answer, Reads, Refused};
@@ -37,7 +37,7 @@ use crate::store::{Finish, Lease, Store, StoreError, Versioned};
 const ONE_BY_ONE: usize = 6;
 /// When what could not be counted or found out is tried again.
 const AGAIN: Duration = Duration::seconds(60);
-/// How long an ask is kept whose author's rights cannot be found out.
+/// How long an ask is kept whose author's rights cannot be found out, from when that was first tried.
 const PATIENCE: Duration = Duration::hours(1);
 
 /// Makes passes over dispatches.
@@ -249,9 +249,14 @@ impl Dispatching {
                         body,
                     }));
                 }
-                dispatch::Heard::Pending(why) if now - ask.at > PATIENCE => {
+                dispatch::Heard::Pending(why)
+                    if now - *record.tried.entry(*comment).or_insert(now) > PATIENCE =>
+                {
                     tracing::warn!(%comment, why, "an ask on an issue was given up");
                     record.heard.insert(*comment);
+                    if !self.shadow {
+                        record.replies.push((*issue, gave_up(ask, &why)));
+                    }
                 }
                 dispatch::Heard::Pending(why) => {
                     tracing::info!(%comment, why, "an ask on an issue waits");
@@ -259,6 +264,7 @@ impl Dispatching {
                 }
             }
         }
+        record.tried.retain(|comment, _| pending.contains(comment));
         (pending, entries)
     }
 

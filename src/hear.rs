@@ -6,7 +6,7 @@
 //! repeated delivery, another process or a restart finds it heard.
 //!
 //! An ask that cannot be decided (GitHub does not answer who its author is) stays, and is heard again
-//! after a while; after [`PATIENCE`] it is refused with that reason, since nobody should wait for ever
+//! after a while; [`PATIENCE`] after it was first tried it is refused with that reason, since nobody should wait for ever
 //! for an answer that does not come. One that may stop a merge stops it meanwhile.
 //!
 //! Known race: a freeze is written before the ask is marked as heard. Killed in between, it is written
@@ -33,7 +33,8 @@ use crate::gather::{Gathered, Kept};
 use crate::github::{Reads, Refused};
 use crate::store::{Lease, Store, Stored};
 
-/// How long an ask is kept whose author's rights cannot be found out.
+/// How long an ask is kept whose author's rights cannot be found out, from when that was first tried: a
+/// server that was away for hours has not tried.
 const PATIENCE: Duration = Duration::hours(1);
 /// When it is heard again.
 const AGAIN: Duration = Duration::seconds(30);
@@ -133,11 +134,13 @@ impl Hear {
                     record.heard.insert(ask.comment);
                     outcome.changed = true;
                 }
-                Heard::Pending(why) if self.clock.now() - ask.at > PATIENCE => {
-                    record.replies.push(gave_up(&ask, &why));
-                    record.heard.insert(ask.comment);
-                }
                 Heard::Pending(why) => {
+                    let now = self.clock.now();
+                    if now - *record.tried.entry(ask.comment).or_insert(now) > PATIENCE {
+                        record.replies.push(request::gave_up(&ask, &why));
+                        record.heard.insert(ask.comment);
+                        continue;
+                    }
                     tracing::info!(comment = %ask.comment, why, "an ask waits");
                     if ask.may_stop() {
                         gathered.snapshot.stop_asked = Some(why);
@@ -147,6 +150,9 @@ impl Hear {
                 }
             }
         }
+        record
+            .tried
+            .retain(|comment, _| !record.heard.contains(comment));
         gathered.place(&record.requests);
         let now = self.clock.now();
         self.store.save_record(lease, record, entries, now).await?;
@@ -347,24 +353,5 @@ fn fact<T>(answer: Result<T, Refused>) -> Fetched<T> {
     match answer {
         Ok(value) => Fetched::Known(value),
         Err(refused) => Fetched::Unavailable(refused.to_string()),
-    }
-}
-
-fn gave_up(ask: &Ask, why: &str) -> Reply {
-    let words = ask
-        .commands(true)
-        .map(|command| command.word().text())
-        .collect::<Vec<_>>();
-    let lines = vec![Line {
-        command: words.join(", "),
-        became: Became::Refused,
-        text: format!("Given up after an hour: {why}. Nothing of it was done; write it again."),
-    }];
-    Reply {
-        comment: ask.comment,
-        receipt: Receipt::of(&lines),
-        lines,
-        status: false,
-        help: false,
     }
 }

@@ -114,6 +114,24 @@ async fn a_push_within_the_second_of_the_comment_voids_what_it_asks() {
 }
 
 #[tokio::test]
+async fn a_hold_that_is_heard_hours_late_is_not_given_up_at_the_first_failure() {
+    let (stage, bob, _, pull) = cast(&asked_for()).await;
+    stage.unit_passes(&pull).await;
+    stage.says(&bob, &pull, "/merge").await;
+    let comment = bob.comment(&pull, "/hold it is wrong").unwrap();
+    // The server was down, and comes back while GitHub still stumbles.
+    stage.clock.advance(Duration::hours(3));
+    fails(&stage, "GET", "/permission", 503);
+    stage.settle().await;
+    stage.clear(&pull).await;
+    assert!(!stage.merged(&pull), "{}", stage.told(&pull).await);
+    stage.github.set_faults(FaultPlan::none());
+    stage.after(60).await;
+    assert_eq!(stage.outcome(&pull).await, "held");
+    assert_eq!(stage.reactions(comment), ["+1"]);
+}
+
+#[tokio::test]
 async fn a_thaw_whose_delivery_is_late_does_not_end_a_later_freeze() {
     let (stage, _, olga, pull) = cast(&asked_for()).await;
     let thaw = olga.comment(&pull, "/thaw main").unwrap();

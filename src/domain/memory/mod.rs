@@ -206,6 +206,8 @@ pub struct PullRecord {
     pub requests: Requests,
     /// Comments whose commands were heard, for good.
     pub heard: BTreeSet<CommentId>,
+    /// Comments whose commands wait, and since when they were tried.
+    pub tried: BTreeMap<CommentId, Timestamp>,
     /// What their authors are still to be told.
     pub replies: Vec<Reply>,
     /// When answers were written, of the last hour.

@@ -152,6 +152,26 @@ pub fn misunderstood(misuse: &Misuse) -> Line {
     }
 }
 
+/// What is said to an ask about which nothing could be found out.
+pub fn gave_up(ask: &Ask, why: &str) -> Reply {
+    let words = ask
+        .commands(true)
+        .map(|command| command.word().text())
+        .collect::<Vec<_>>();
+    let lines = vec![Line {
+        command: words.join(", "),
+        became: Became::Refused,
+        text: format!("Given up after an hour: {why}. Nothing of it was done; write it again."),
+    }];
+    Reply {
+        comment: ask.comment,
+        receipt: Receipt::of(&lines),
+        lines,
+        status: false,
+        help: false,
+    }
+}
+
 struct Hearer<'a> {
     hearing: &'a Hearing<'a>,
     requests: Requests,

@@ -15,7 +15,7 @@ mod overriding;
 mod tests;
 
 pub use authority::{Permit, needs_owner, needs_writer, owner};
-pub use hear::{Deed, Heard, Hearing, hear, misunderstood};
+pub use hear::{Deed, Heard, Hearing, gave_up, hear, misunderstood};
 pub use overriding::{WAIVABLE, may_be_waived};
 
 use std::collections::BTreeMap;
