@@ -41,7 +41,7 @@ use crate::github::{Answer, Reads, Refused};
 use crate::store::{Store, Stored, Versioned};
 use recall::{
     as_first_written, fill_from_head, fill_from_memory, fill_from_requests, first_sight,
-    missed_asks, remember_lists,
+    missed_asks, remember_lists, unread,
 };
 use wants::{Wants, lists_every_file, reported_twice, wants};
 
@@ -286,6 +286,7 @@ impl Gather {
         if let Some(list) = comments.known() {
             missed_asks(&list.items, &mut memory.value, &kept.record);
         }
+        snapshot.stop_asked = unread(&comments);
         snapshot.comments = map(comments, |list| as_first_written(list, &mut memory.value));
         memory.value.know_pull(pull.clone());
         if snapshot.policy.origin().is_some() || supposed.also.is_some() {

@@ -143,6 +143,7 @@ impl Hear {
                     }
                     tracing::info!(comment = %ask.comment, why, "an ask waits");
                     if ask.may_stop() {
+                        let why = format!("Somebody asked to stop it, and {why}.");
                         gathered.snapshot.stop_asked = Some(why);
                         outcome.changed = true;
                     }

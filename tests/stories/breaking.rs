@@ -132,6 +132,22 @@ async fn a_hold_that_is_heard_hours_late_is_not_given_up_at_the_first_failure() 
 }
 
 #[tokio::test]
+async fn while_the_comments_cannot_be_read_nothing_merges_past_a_lost_hold() {
+    let only_checks = "version: 1\ngates: { checks: { required: [unit] } }\nmerge: { when: requested, others: ready, base_branches: [main] }\n";
+    let (stage, bob, _, pull) = cast(only_checks).await;
+    stage.says(&bob, &pull, "/merge").await;
+    stage.clock.advance(Duration::seconds(5));
+    bob.comment(&pull, "/hold it is wrong").unwrap();
+    stage.github.lose_pending();
+    fails(&stage, "GET", "/comments", 503);
+    stage.unit_passes(&pull).await;
+    assert!(!stage.merged(&pull), "{}", stage.told(&pull).await);
+    stage.github.set_faults(FaultPlan::none());
+    stage.after(60).await;
+    assert_eq!(stage.outcome(&pull).await, "held");
+}
+
+#[tokio::test]
 async fn a_thaw_whose_delivery_is_late_does_not_end_a_later_freeze() {
     let (stage, _, olga, pull) = cast(&asked_for()).await;
     let thaw = olga.comment(&pull, "/thaw main").unwrap();
