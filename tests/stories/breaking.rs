@@ -148,6 +148,68 @@ async fn while_the_comments_cannot_be_read_nothing_merges_past_a_lost_hold() {
 }
 
 #[tokio::test]
+async fn what_was_asked_for_does_not_come_back_with_its_base() {
+    let policy = asked_for().replace("[main]", "[main, next]");
+    let (stage, bob, olga, pull) = cast(&policy).await;
+    stage.unit_passes(&pull).await;
+    stage.alice.branch(&stage.shop, "next", "main").unwrap();
+    stage.settle().await;
+    let waiver = "/override second_verifier accepted_risk hotfix";
+    stage.says(&bob, &pull, "/merge").await;
+    stage.says(&olga, &pull, waiver).await;
+    for base in ["next", "main"] {
+        stage.clock.advance(Duration::seconds(5));
+        stage.agent.retarget(&pull, base).unwrap();
+        stage.settle().await;
+    }
+    assert_eq!(stage.state(&pull, "second_verifier").await, "waiting");
+    stage.clear(&pull).await;
+    assert!(!stage.merged(&pull), "another base voids a request");
+}
+
+#[tokio::test]
+async fn what_was_asked_for_does_not_come_back_with_a_reopened_pull_request_or_an_old_head() {
+    let (stage, bob, _, pull) = cast(&asked_for()).await;
+    stage.unit_passes(&pull).await;
+    stage.says(&bob, &pull, "/merge").await;
+    stage.clock.advance(Duration::seconds(5));
+    bob.close(&pull).unwrap();
+    stage.settle().await;
+    stage.clock.advance(Duration::seconds(5));
+    stage.agent.reopen(&pull).unwrap();
+    stage.settle().await;
+    stage.clear(&pull).await;
+    assert!(!stage.merged(&pull), "closing it was a no");
+    stage.says(&bob, &pull, "/hold").await;
+    stage.says(&bob, &pull, "/merge").await;
+    let old = pull.head().unwrap();
+    stage.clock.advance(Duration::seconds(5));
+    push_more(&stage, "# Another shop\n");
+    stage.settle().await;
+    stage.clock.advance(Duration::seconds(5));
+    let back = stage.agent.reset_branch(&stage.shop, "agent/start", &old);
+    back.unwrap();
+    stage.settle().await;
+    stage.says(&bob, &pull, "/unhold").await;
+    assert_eq!(pull.head().unwrap(), old);
+    assert!(!stage.merged(&pull), "another push voids a request");
+}
+
+#[tokio::test]
+async fn a_freeze_whose_author_cannot_be_looked_up_stops_its_own_pull_request() {
+    let policy = asked_for().replace("[olga]", "['@acme/owners']");
+    let (stage, bob, olga, pull) = cast(&policy).await;
+    stage.github.team("acme", "owners", &[&olga]);
+    stage.unit_passes(&pull).await;
+    stage.says(&bob, &pull, "/merge").await;
+    fails(&stage, "GET", "/members", 503);
+    stage.says(&olga, &pull, "/freeze main a bad deploy").await;
+    stage.clear(&pull).await;
+    assert!(!stage.merged(&pull), "{}", stage.told(&pull).await);
+    assert_eq!(stage.ledger(Kind::Freeze).await.len(), 0);
+}
+
+#[tokio::test]
 async fn a_thaw_whose_delivery_is_late_does_not_end_a_later_freeze() {
     let (stage, _, olga, pull) = cast(&asked_for()).await;
     let thaw = olga.comment(&pull, "/thaw main").unwrap();
