@@ -26,7 +26,7 @@ use crate::domain::model::{PullNumber, RepoId, Repository};
 use crate::domain::plan::ReplyOrder;
 use crate::domain::policy::{Mode, Policy};
 use crate::domain::render::answer;
-use crate::domain::request::Permit;
+use crate::domain::request::{Permit, gave_up};
 use crate::execute::{Execute, ExecuteError};
 use crate::gather::Gather;
 use crate::github::{Answer, Reads};
@@ -250,9 +250,14 @@ impl Dispatching {
                         body,
                     }));
                 }
-                dispatch::Heard::Pending(why) if now - ask.at > hear::PATIENCE => {
+                dispatch::Heard::Pending(why)
+                    if now - *record.tried.entry(*comment).or_insert(now) > hear::PATIENCE =>
+                {
                     tracing::warn!(%comment, why, "an ask on an issue was given up");
                     record.heard.insert(*comment);
+                    if !self.shadow {
+                        record.replies.push((*issue, gave_up(ask, &why)));
+                    }
                 }
                 dispatch::Heard::Pending(why) => {
                     tracing::info!(%comment, why, "an ask on an issue waits");
@@ -260,6 +265,7 @@ impl Dispatching {
                 }
             }
         }
+        record.tried.retain(|comment, _| pending.contains(comment));
         (pending, entries)
     }
 

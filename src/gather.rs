@@ -41,7 +41,7 @@ use crate::github::{Answer, Reads, Refused};
 use crate::store::{Store, Stored, Versioned};
 use recall::{
     as_first_written, fill_from_head, fill_from_memory, fill_from_requests, first_sight,
-    missed_asks, remember_lists,
+    missed_asks, remember_lists, unread,
 };
 use wants::{Wants, lists_every_file, reported_twice, wants};
 
@@ -188,7 +188,9 @@ impl Gather {
                 known.filter(|_| read.known().is_none()).unwrap_or(read)
             }
         };
-        memory.value.pull = pull.known().cloned();
+        if let Some(pull) = pull.known() {
+            memory.value.know_pull(pull.clone());
+        }
         let mut snapshot = self.blank(&kept.repo, kept.number, pull, Freshness::Remembered);
         if let Some(pull) = snapshot.pull.known().cloned() {
             if pull.state != PullState::Open {
@@ -253,7 +255,7 @@ impl Gather {
                 .await;
         };
         if pull.state != PullState::Open {
-            memory.value.pull = Some(pull.clone());
+            memory.value.know_pull(pull.clone());
             return self.closed(kept, snapshot, &pull, trouble, &memory).await;
         }
         let pull = supposed.pull(pull);
@@ -286,8 +288,9 @@ impl Gather {
         if let Some(list) = comments.known() {
             missed_asks(&list.items, opened_since, &mut memory.value, &kept.record);
         }
+        snapshot.stop_asked = unread(&comments);
         snapshot.comments = map(comments, |list| as_first_written(list, &mut memory.value));
-        memory.value.pull = Some(pull.clone());
+        memory.value.know_pull(pull.clone());
         if snapshot.policy.origin().is_some() || supposed.also.is_some() {
             self.place_comparison(kept, &mut snapshot, &mut memory.value, &pull, &mut trouble)
                 .await;

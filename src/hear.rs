@@ -6,7 +6,7 @@
 //! repeated delivery, another process or a restart finds it heard.
 //!
 //! An ask that cannot be decided (GitHub does not answer who its author is) stays, and is heard again
-//! after a while; after [`PATIENCE`] it is refused with that reason, since nobody should wait for ever
+//! after a while; [`PATIENCE`] after it was first tried it is refused with that reason, since nobody should wait for ever
 //! for an answer that does not come. One that may stop a merge stops it meanwhile.
 //!
 //! Known race: a freeze is written before the ask is marked as heard. Killed in between, it is written
@@ -25,15 +25,14 @@ use crate::domain::ledger::{Draft, Kind};
 use crate::domain::memory::PullRecord;
 use crate::domain::model::{Actor, BaseRef, PullNumber, Repository, Timestamp};
 use crate::domain::policy::Party;
-use crate::domain::request::{
-    self, Ask, Became, Deed, Heard, Hearing, Line, OPEN_ASKS_AN_HOUR, Permit, Receipt, Reply,
-};
+use crate::domain::request::{self, Ask, Deed, Heard, Hearing, OPEN_ASKS_AN_HOUR, Permit};
 use crate::domain::verdict::Verdict;
 use crate::gather::{Gathered, Kept};
 use crate::github::{Reads, Refused};
 use crate::store::{Lease, Store, Stored};
 
-/// How long an ask is kept whose author's rights cannot be found out.
+/// How long an ask is kept whose author's rights cannot be found out, from when that was first tried: a
+/// server that was away for hours has not tried.
 pub const PATIENCE: Duration = Duration::hours(1);
 /// When it is heard again.
 const AGAIN: Duration = Duration::seconds(30);
@@ -115,7 +114,8 @@ impl Hear {
             .collect();
         let mut entries = Vec::new();
         for ask in asks {
-            let heard = self.hear(kept, gathered, record, &ask, &gates, short).await;
+            let heard = self.hear(kept, gathered, record, &ask, &gates, short);
+            let heard = heard.await?;
             match heard {
                 Heard::Settled {
                     requests,
@@ -132,24 +132,40 @@ impl Hear {
                     record.heard.insert(ask.comment);
                     outcome.changed = true;
                 }
-                Heard::Pending(why) if self.clock.now() - ask.at > PATIENCE => {
-                    record.replies.push(gave_up(&ask, &why));
-                    record.heard.insert(ask.comment);
-                }
-                Heard::Pending(why) => {
-                    tracing::info!(comment = %ask.comment, why, "an ask waits");
-                    if ask.may_stop() {
-                        gathered.snapshot.stop_asked = Some(why);
-                        outcome.changed = true;
-                    }
-                    outcome.again = Some(AGAIN);
-                }
+                Heard::Pending(why) => self.wait(&ask, why, gathered, record, &mut outcome),
             }
         }
+        record
+            .tried
+            .retain(|comment, _| !record.heard.contains(comment));
         gathered.place(&record.requests);
         let now = self.clock.now();
         self.store.save_record(lease, record, entries, now).await?;
         Ok(outcome)
+    }
+
+    /// Leaves an ask for later, or gives it up.
+    fn wait(
+        &self,
+        ask: &Ask,
+        why: String,
+        gathered: &mut Gathered,
+        record: &mut PullRecord,
+        outcome: &mut Outcome,
+    ) {
+        let now = self.clock.now();
+        if now - *record.tried.entry(ask.comment).or_insert(now) > PATIENCE {
+            record.replies.push(request::gave_up(ask, &why));
+            record.heard.insert(ask.comment);
+            return;
+        }
+        tracing::info!(comment = %ask.comment, why, "an ask waits");
+        if ask.may_stop() {
+            let why = format!("Somebody asked to stop it, and {why}.");
+            gathered.snapshot.stop_asked = Some(why);
+            outcome.changed = true;
+        }
+        outcome.again = Some(AGAIN);
     }
 
     async fn hear(
@@ -160,7 +176,7 @@ impl Hear {
         ask: &Ask,
         gates: &[&str],
         short: bool,
-    ) -> Heard {
+    ) -> Stored<Heard> {
         let writer = match request::needs_writer(ask, short) {
             true => writer(&*self.reads, &kept.repo, ask).await,
             false => Permit::No("it was not asked".into()),
@@ -171,6 +187,7 @@ impl Hear {
         };
         let merged = merged(&*self.reads, &kept.repo, ask, short).await;
         let branches = self.branches(kept, ask, short).await;
+        let freezes = self.freezes(kept, ask, short).await?;
         let hearing = Hearing {
             ask,
             snapshot: &gathered.snapshot,
@@ -178,9 +195,29 @@ impl Hear {
             teams: &teams,
             merged: &merged,
             branches: &branches,
+            freezes: &freezes,
             gates,
         };
-        request::hear(&hearing, &record.requests, short)
+        Ok(request::hear(&hearing, &record.requests, short))
+    }
+
+    /// The freezes that are to be ended.
+    async fn freezes(
+        &self,
+        kept: &Kept,
+        ask: &Ask,
+        short: bool,
+    ) -> Stored<BTreeMap<String, Freeze>> {
+        let mut freezes = BTreeMap::new();
+        for command in ask.commands(short) {
+            if let Command::Thaw { branch } = command
+                && let Ok(name) = BaseRef::parse(branch.trim_matches('`'))
+                && let Some(freeze) = self.store.freeze(kept.repo.id, &name).await?
+            {
+                freezes.insert(name.to_string(), freeze);
+            }
+        }
+        Ok(freezes)
     }
 
     async fn owner_teams(
@@ -329,24 +366,5 @@ fn fact<T>(answer: Result<T, Refused>) -> Fetched<T> {
     match answer {
         Ok(value) => Fetched::Known(value),
         Err(refused) => Fetched::Unavailable(refused.to_string()),
-    }
-}
-
-fn gave_up(ask: &Ask, why: &str) -> Reply {
-    let words = ask
-        .commands(true)
-        .map(|command| command.word().text())
-        .collect::<Vec<_>>();
-    let lines = vec![Line {
-        command: words.join(", "),
-        became: Became::Refused,
-        text: format!("Given up after an hour: {why}. Nothing of it was done; write it again."),
-    }];
-    Reply {
-        comment: ask.comment,
-        receipt: Receipt::of(&lines),
-        lines,
-        status: false,
-        help: false,
     }
 }

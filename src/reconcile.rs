@@ -156,6 +156,10 @@ impl Reconcile {
             return Ok(Finish::Done { again: None });
         }
 
+        if let Some(pull) = gathered.snapshot.pull.known() {
+            record.requests.void(pull, &gathered.snapshot.policy);
+        }
+
         // hear: what people asked for becomes facts
         let heard = self
             .listen(lease, &kept, &mut gathered, &mut verdict, &mut record)

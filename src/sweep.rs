@@ -198,7 +198,7 @@ impl Sweep {
         if memory.value.pull.as_ref().is_some_and(newer) {
             return Ok(());
         }
-        memory.value.pull = Some(pull.clone());
+        memory.value.know_pull(pull.clone());
         // A delivery that comes in between is newer than the list: leaving it is right.
         self.store.remember_pull(repo, pull.number, &memory).await?;
         Ok(())

@@ -555,7 +555,7 @@ pub struct Snapshot {
     pub freeze: Option<Freeze>,
     /// The head for which `/merge` was asked, if it was.
     pub merge_requested: Option<HeadSha>,
-    /// Somebody asked for a stop, and whether they may is not known yet: why.
+    /// Somebody asked for a stop, or may have, and what is known does not tell: a sentence.
     pub stop_asked: Option<String>,
     /// Waivers of gates; each says for what it counts.
     pub overrides: Vec<super::request::Override>,

@@ -54,6 +54,20 @@ pub fn missed_asks(
     }
 }
 
+/// Why nobody knows whether a comment asks to stop: its delivery may have been lost, and the comments
+/// could not be read.
+pub fn unread(comments: &Fetched<Listing<Comment>>) -> Option<String> {
+    let why = match comments.require() {
+        Ok(list) if list.complete => return None,
+        Ok(_) => "their list was cut short",
+        Err(why) => why,
+    };
+    Some(format!(
+        "Whether a comment asks to stop it is not known: {}.",
+        why.trim_end_matches('.')
+    ))
+}
+
 /// Gives each review the head and the text it was first seen with. GitHub moves `commit_id` to a
 /// newer head after an update of the branch, and lets people with write access edit a review.
 ///

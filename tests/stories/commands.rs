@@ -126,7 +126,7 @@ async fn a_push_between_the_comment_and_its_hearing_voids_what_it_asks() {
 }
 
 #[tokio::test]
-async fn after_a_lost_push_a_command_is_for_the_head_its_author_saw() {
+async fn after_a_lost_push_a_command_is_refused_once_and_then_is_for_the_head_that_stands() {
     let Cast {
         stage, bob, pull, ..
     } = cast().await;
@@ -134,6 +134,10 @@ async fn after_a_lost_push_a_command_is_for_the_head_its_author_saw() {
     push_more(&stage);
     stage.github.lose_pending();
     stage.clock.advance(chrono::Duration::hours(1));
+    // Whether it came before or after the comment cannot be told.
+    let comment = stage.says(&bob, &pull, "/merge").await;
+    assert_eq!(stage.reactions(comment), ["-1"]);
+    stage.clock.advance(chrono::Duration::seconds(5));
     let comment = stage.says(&bob, &pull, "/merge").await;
     assert_eq!(stage.reactions(comment), ["+1"]);
     let answer = last_answer(&stage, &pull);

@@ -168,6 +168,8 @@ pub struct Record {
     pub next_order: u64,
     /// Comments on issues that were heard.
     pub heard: std::collections::BTreeSet<CommentId>,
+    /// Comments whose commands wait, and since when they were tried.
+    pub tried: BTreeMap<CommentId, Timestamp>,
     /// What their authors are still to be told, and on which issue.
     pub replies: Vec<(PullNumber, Reply)>,
     /// The limit as it was last counted, and when.

@@ -187,10 +187,7 @@ fn held(case: &Case<'_>) -> GateResult {
             GateResult::satisfied("not_held", fact("no hold is recorded"), "It is not held.")
         }
         // In doubt it is a stop: one that comes too late is worth nothing.
-        (None, Some(why)) => {
-            let reason = format!("Somebody asked to stop it, and {why}.");
-            GateResult::undetermined("not_held", Move::Countersign, reason)
-        }
+        (None, Some(why)) => GateResult::undetermined("not_held", Move::Countersign, why.clone()),
         (Some(hold), _) => {
             let mut reason = format!("{} holds it: {}", hold.by, hold.reason);
             if case.pull.auto_merge {

@@ -22,7 +22,8 @@
 //! Deliveries that GitHub dates alike (`updated_at` counts seconds) are taken in order of arrival, as
 //! are re-runs of whole suites, holds, and what an installation may see: their deliveries bear no
 //! date that could order them. The text of a review or comment that was edited is the one seen
-//! first; nothing it says counts. All of this is mended by the next pass that reads.
+//! first; nothing it says counts. Since when a head stands is a bound that lost and late deliveries make
+//! too late, never too early for a head that was not there before. All of this is mended by the next pass that reads.
 //!
 //! One file a document: `pull`, `head`, `repo`; `meaning` tells what an event asks for.
 
@@ -58,6 +59,8 @@ use super::request::{Ask, Pressed, Reply, Requests};
 pub struct PullMemory {
     /// Its own fields.
     pub pull: Option<PullRequest>,
+    /// When it was last changed when its head was first seen: the head is not younger than this.
+    pub head_since: Option<Timestamp>,
     /// Its reviews, with the head that stood when each was first seen.
     pub reviews: BTreeMap<ReviewId, Review>,
     /// SHA-256 of each review's evidence text when it was first seen (see [`PullMemory::see_review`]).
@@ -205,6 +208,8 @@ pub struct PullRecord {
     pub requests: Requests,
     /// Comments whose commands were heard, for good.
     pub heard: BTreeSet<CommentId>,
+    /// Comments whose commands wait, and since when they were tried.
+    pub tried: BTreeMap<CommentId, Timestamp>,
     /// What their authors are still to be told.
     pub replies: Vec<Reply>,
     /// When answers were written, of the last hour.

@@ -36,10 +36,13 @@ impl PullMemory {
         }
     }
 
-    /// Remembers a comment with commands, with the head that is known to stand. A repeated delivery
-    /// keeps the head of the first.
+    /// Remembers a comment with commands, with the head that is known to have stood when it was
+    /// written: a push may be heard of before the comment that was written before it. A repeated
+    /// delivery keeps the head of the first.
     pub fn hear_of(&mut self, ask: Ask) {
-        let head = self.pull.as_ref().map(|pull| pull.head.clone());
+        let stood = self.head_since.is_none_or(|since| since <= ask.at);
+        let pull = self.pull.as_ref().filter(|_| stood);
+        let head = pull.map(|pull| pull.head.clone());
         self.asks.entry(ask.comment).or_insert(Ask { head, ..ask });
     }
 
@@ -58,7 +61,19 @@ impl PullMemory {
             }
         }
         self.comparison.take_if(|made| made.head != seen.head);
-        self.pull = Some(seen.clone());
+        self.know_pull(seen.clone());
+    }
+
+    /// Takes a pull request's fields for the ones that stand.
+    pub fn know_pull(&mut self, seen: PullRequest) {
+        if self
+            .pull
+            .as_ref()
+            .is_none_or(|known| known.head != seen.head)
+        {
+            self.head_since = Some(seen.updated_at);
+        }
+        self.pull = Some(seen);
     }
 
     /// Remembers a review, from a delivery or from a list that was read.

@@ -1,9 +1,12 @@
 //! What becomes of an ask: pure, over the facts of the pass that hears it.
 //!
 //! A comment does not say which head its author saw. A request to merge or to waive is taken for the
-//! head that stands if that is the one that was known when the comment came, or if nothing has
-//! happened to the pull request since the comment was written (GitHub's `updated_at`, which the comment
-//! itself sets). Otherwise it is refused, with both heads, and asking again costs one line.
+//! head that stands if that is the one that was known to stand when it was written, or if none was known
+//! and nothing has happened to the pull request since (GitHub's `updated_at`, which the comment itself
+//! sets). Otherwise it is refused, with both heads, and asking again costs one line.
+//!
+//! Known race: where the delivery of a push in the very second of a comment overtakes the comment's,
+//! the comment is taken for the pushed head.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +14,9 @@ use serde_json::{Value, json};
 
 use super::authority::{Permit, owner};
 use super::overriding::may_be_waived;
-use super::{Ask, Became, Line, MergeRequest, Override, Question, Receipt, Reply, Requests, Wish};
+use super::{
+    Ask, Became, Line, Matter, MergeRequest, Override, Question, Receipt, Reply, Requests, Wish,
+};
 use crate::domain::command::{Command, Misuse, Who, Word};
 use crate::domain::facts::{Fetched, Freeze, Hold, PolicyFact, PullRequest, PullState, Snapshot};
 use crate::domain::ledger::Kind;
@@ -34,6 +39,8 @@ pub struct Hearing<'a> {
     pub merged: &'a BTreeMap<PullNumber, Fetched<bool>>,
     /// Whether the branches that it names exist.
     pub branches: &'a BTreeMap<String, Fetched<bool>>,
+    /// The freezes of the branches that it thaws.
+    pub freezes: &'a BTreeMap<String, Freeze>,
     /// The gates of the verdict as it stands.
     pub gates: &'a [&'a str],
 }
@@ -145,6 +152,26 @@ pub fn misunderstood(misuse: &Misuse) -> Line {
     }
 }
 
+/// What is said to an ask about which nothing could be found out.
+pub fn gave_up(ask: &Ask, why: &str) -> Reply {
+    let words = ask
+        .commands(true)
+        .map(|command| command.word().text())
+        .collect::<Vec<_>>();
+    let lines = vec![Line {
+        command: words.join(", "),
+        became: Became::Refused,
+        text: format!("Given up after an hour: {why}. Nothing of it was done; write it again."),
+    }];
+    Reply {
+        comment: ask.comment,
+        receipt: Receipt::of(&lines),
+        lines,
+        status: false,
+        help: false,
+    }
+}
+
 struct Hearer<'a> {
     hearing: &'a Hearing<'a>,
     requests: Requests,
@@ -156,6 +183,9 @@ struct Hearer<'a> {
 impl Hearer<'_> {
     fn command(&mut self, command: &Command) -> Done {
         if let Some(refused) = self.not_allowed(command.word()) {
+            return refused;
+        }
+        if let Some(refused) = self.overtaken(command.word()) {
             return refused;
         }
         let done = match command {
@@ -195,9 +225,20 @@ impl Hearer<'_> {
             Command::Escaped { through } => self.escaped(*through),
         };
         if matches!(done, Done::Told(_) | Done::Quiet) {
+            if let Some(matter) = Matter::of(command.word()) {
+                self.requests.last.insert(matter, self.hearing.ask.comment);
+            }
             self.write_down(command);
         }
         done
+    }
+
+    /// A comment that was written later has been heard before this one, and its word stands.
+    fn overtaken(&self, word: Word) -> Option<Done> {
+        let last = self.requests.last.get(&Matter::of(word)?)?;
+        (*last > self.hearing.ask.comment).then(|| {
+            Done::Refused("Refused: a later comment has said what is to be done about this.".into())
+        })
     }
 
     /// What is recorded of every accepted command that changes something.
@@ -258,7 +299,9 @@ impl Hearer<'_> {
     fn as_seen(&self) -> Result<&PullRequest, Done> {
         let pull = self.open()?;
         let ask = self.hearing.ask;
-        let nothing_since = pull.updated_at <= ask.at;
+        // GitHub counts seconds: a push in the second of the comment would go for nothing. So this
+        // helps only where no other head was known.
+        let nothing_since = ask.head.is_none() && pull.updated_at <= ask.at;
         let same = ask.head.as_ref().is_some_and(|seen| *seen == pull.head);
         if same || nothing_since {
             return Ok(pull);
@@ -466,6 +509,14 @@ impl Hearer<'_> {
             Ok(branch) => branch,
             Err(done) => return done,
         };
+        let freeze = self.hearing.freezes.get(branch.as_str());
+        if let Some(freeze) = freeze.filter(|freeze| freeze.since > self.hearing.ask.at) {
+            return Done::Refused(format!(
+                "Refused: `{branch}` was frozen by {} after you wrote. Write it again if it is meant \
+                 for that freeze.",
+                freeze.by
+            ));
+        }
         let text = format!(
             "`{branch}` is no longer frozen by a person or by Countersign. Windows of the policy stay."
         );

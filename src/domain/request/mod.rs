@@ -5,7 +5,9 @@
 //! fact, and into a [`Reply`]. What becomes of an ask is decided once per comment: its id is kept.
 //!
 //! Everything that allows something is bound: a request to merge to a head and a base, a waiver to a
-//! head, a base and a policy. What stops something is bound to nothing.
+//! head, a base and a policy. What stops something is bound to nothing. What is found bound to something
+//! else is over for good ([`Requests::void`]); what changes and changes back before any pass looks is
+//! not noticed.
 
 mod authority;
 mod hear;
@@ -15,13 +17,15 @@ mod overriding;
 mod tests;
 
 pub use authority::{Permit, needs_owner, needs_writer, owner};
-pub use hear::{Deed, Heard, Hearing, hear, misunderstood};
+pub use hear::{Deed, Heard, Hearing, gave_up, hear, misunderstood};
 pub use overriding::{WAIVABLE, may_be_waived};
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::command::{Category, Command, Priority, Said, Who, parse};
-use super::facts::{Comment, Hold};
+use super::command::{Category, Command, Priority, Said, Who, Word, parse};
+use super::facts::{Comment, Hold, PolicyFact, PullRequest, PullState};
 use super::model::{
     Actor, ActorKind, BaseRef, CommentId, HeadSha, Login, PolicyDigest, Timestamp, VerifierName,
 };
@@ -85,8 +89,12 @@ impl Ask {
 
     /// Whether it may stop a merge. One whose author's rights are not known yet stops it meanwhile.
     pub fn may_stop(&self) -> bool {
-        self.commands(true)
-            .any(|command| matches!(command, Command::Hold { .. } | Command::Unmerge))
+        self.commands(true).any(|command| {
+            matches!(
+                command,
+                Command::Hold { .. } | Command::Unmerge | Command::Freeze { .. }
+            )
+        })
     }
 }
 
@@ -176,6 +184,40 @@ pub struct Requests {
     pub questions: Vec<Question>,
     /// Verifications that were asked for.
     pub wishes: Vec<Wish>,
+    /// The last comment that said something about each matter. One that is older says nothing more,
+    /// whenever it is heard: comments wait for answers about their authors, and deliveries overtake
+    /// each other.
+    pub last: BTreeMap<Matter, CommentId>,
+}
+
+/// What commands contradict each other about: of those about one, the last that was written counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Matter {
+    Merge,
+    Hold,
+    Priority,
+}
+
+impl Matter {
+    /// What a command is about; `None` where none contradicts it.
+    pub fn of(word: Word) -> Option<Self> {
+        match word {
+            Word::Merge | Word::Unmerge => Some(Self::Merge),
+            Word::Hold | Word::Unhold => Some(Self::Hold),
+            Word::Priority => Some(Self::Priority),
+            Word::Verify
+            | Word::Recheck
+            | Word::Override
+            | Word::Freeze
+            | Word::Thaw
+            | Word::Ask
+            | Word::Escaped
+            | Word::Status
+            | Word::Help => None,
+        }
+    }
 }
 
 /// A hold or the end of one by a button of the check run.
@@ -189,6 +231,26 @@ pub struct Pressed {
 }
 
 impl Requests {
+    /// Ends what is bound to something else than what stands now, for good: a request does not come
+    /// back with its head, its base or its policy, nor with a pull request that is opened again.
+    pub fn void(&mut self, pull: &PullRequest, policy: &PolicyFact) {
+        if pull.state != PullState::Open {
+            // What stood when it was merged stays as it was.
+            self.merge.take_if(|_| pull.state == PullState::Closed);
+            return;
+        }
+        let here = |head: &HeadSha, base: &BaseRef| *head == pull.head && *base == pull.base;
+        self.merge.take_if(|asked| !here(&asked.head, &asked.base));
+        // A policy that could not be read is not another one.
+        let other = |asked: &PolicyDigest| match policy {
+            PolicyFact::Valid { digest, .. } => digest != asked,
+            PolicyFact::Absent => true,
+            PolicyFact::Invalid { .. } | PolicyFact::Unavailable(_) => false,
+        };
+        self.overrides
+            .retain(|waiver| here(&waiver.head, &waiver.base) && !other(&waiver.policy));
+    }
+
     /// The hold that stands, of those by command and by button: one that is not older than the last
     /// letting go of either kind. Of two in one second the hold wins.
     pub fn standing_hold(&self, pressed: &Pressed) -> Option<Hold> {

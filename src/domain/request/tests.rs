@@ -64,6 +64,7 @@ impl Given {
             teams: &self.teams,
             merged: &self.merged,
             branches: &self.branches,
+            freezes: &BTreeMap::new(),
             gates: &gates,
         };
         hear(&hearing, &Requests::default(), true)

@@ -21,6 +21,7 @@ fn heard(happened: Vec<Change>) -> impl Strategy<Value = (Vec<Change>, Vec<Chang
 
 /// As far as it is promised: everything but the text of what was edited and its first digest.
 fn promised(mut memory: PullMemory) -> PullMemory {
+    memory.head_since = None;
     memory.review_texts.clear();
     for review in memory.reviews.values_mut().filter(|review| review.edited) {
         review.body.clear();
