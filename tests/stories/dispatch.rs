@@ -392,14 +392,17 @@ async fn two_servers_over_one_store_grant_no_more_than_one_would() {
     for _ in 0..40 {
         some(&stage, 2).await;
         let (one, two) = tokio::join!(stage.app.settle(1), second.settle(1));
-        (one.unwrap(), two.unwrap());
+        one.unwrap();
+        two.unwrap();
         assert!(granted(&stage).await.len() <= 4);
     }
     stage.settle().await;
     let (one, two) = tokio::join!(stage.app.sweep(), second.sweep());
-    (one.unwrap(), two.unwrap());
+    one.unwrap();
+    two.unwrap();
     let (one, two) = tokio::join!(stage.app.settle(200), second.settle(200));
-    (one.unwrap(), two.unwrap());
+    one.unwrap();
+    two.unwrap();
     assert_eq!(granted(&stage).await.len(), 4, "blocked above three");
     let mut all = granted(&stage).await;
     all.extend(queued(&stage).await);
