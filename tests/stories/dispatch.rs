@@ -327,3 +327,88 @@ async fn programs_and_people_are_told_whether_more_may_be_started_and_what_to_do
     assert!(page.contains("… blocked"), "{page}");
     assert!(get("/").await.contains("Keep the name?"));
 }
+
+#[tokio::test]
+async fn every_open_pull_request_of_an_agent_counts_and_nothing_else_does() {
+    let stage = Stage::with_policy(&limited("  max_open_prs: 1\n")).await;
+    let lab = stage.agent.branch(&stage.shop, "lab", "main");
+    lab.unwrap();
+    // Not counted: a branch without a pull request, a person's, one that is closed.
+    for nth in 0..3 {
+        let edits = Edits::write("docs/a.md", format!("{nth}\n"));
+        let branch = format!("agent/idle-{nth}");
+        let pushed = stage.agent.push(&stage.shop, &branch, "Work", edits);
+        pushed.unwrap();
+    }
+    let edits = Edits::write("docs/b.md", "text\n");
+    stage
+        .alice
+        .push(&stage.shop, "alice/b", "Mine", edits)
+        .unwrap();
+    let hers = stage
+        .alice
+        .open_pull(&stage.shop, "alice/b", "main", "Mine");
+    hers.unwrap();
+    let closed = open(&stage, 1, "Work");
+    stage.agent.close(&closed).unwrap();
+    let draft = open(&stage, 2, "Work");
+    stage.agent.convert_to_draft(&draft).unwrap();
+    stage.settle().await;
+    let first = ask(&stage, "Count starts");
+    stage.settle().await;
+    assert_eq!(granted(&stage).await, [first], "one of one is open");
+    stage.alice.close_issue(&stage.shop, first).unwrap();
+    stage.settle().await;
+    assert_eq!(granted(&stage).await, [0; 0]);
+    // Counted: the draft, and one into another branch.
+    let other = open(&stage, 3, "Work");
+    stage.agent.retarget(&other, "lab").unwrap();
+    stage.settle().await;
+    let second = ask(&stage, "Count stops");
+    stage.settle().await;
+    assert_eq!(queued(&stage).await, [second]);
+    let said = stage.answers(second).pop().unwrap();
+    let held = |pull: &PullHandle| {
+        let number = pull.look(|pull| pull.number).unwrap();
+        said.contains(&format!("- #{number}, open since "))
+    };
+    assert!(held(&draft) && held(&other) && !held(&closed), "{said}");
+    assert_eq!(said.matches("open since").count(), 2, "{said}");
+}
+
+#[tokio::test]
+async fn two_servers_over_one_store_grant_no_more_than_one_would() {
+    let stage = Stage::with_policy(&limited("  max_open_prs: 3\n")).await;
+    let client = crate::stage::product(
+        &stage.github,
+        &stage.api_url,
+        stage.store.clone(),
+        stage.clock.clone(),
+    );
+    let second = client.await;
+    let issues: Vec<_> = (0..9)
+        .map(|nth| ask(&stage, &format!("Task {nth}")))
+        .collect();
+    for _ in 0..40 {
+        some(&stage, 2).await;
+        let (one, two) = tokio::join!(stage.app.settle(1), second.settle(1));
+        one.unwrap();
+        two.unwrap();
+        assert!(granted(&stage).await.len() <= 4);
+    }
+    stage.settle().await;
+    let (one, two) = tokio::join!(stage.app.sweep(), second.sweep());
+    one.unwrap();
+    two.unwrap();
+    let (one, two) = tokio::join!(stage.app.settle(200), second.settle(200));
+    one.unwrap();
+    two.unwrap();
+    assert_eq!(granted(&stage).await.len(), 4, "blocked above three");
+    let mut all = granted(&stage).await;
+    all.extend(queued(&stage).await);
+    all.sort_unstable();
+    assert_eq!(all, issues, "nobody is forgotten");
+    for issue in queued(&stage).await {
+        assert_eq!(stage.answers(issue).len(), 1, "one comment each");
+    }
+}

@@ -220,3 +220,119 @@ async fn a_policy_that_cannot_be_read_is_not_the_absence_of_one() {
     stage.after(300).await;
     assert_eq!(stage.state(&pull, "second_verifier").await, "waiting");
 }
+
+#[tokio::test]
+async fn a_merge_asked_for_into_a_branch_that_the_policy_does_not_name_never_happens() {
+    let stage = Stage::with_policy(LAX).await;
+    let lab = stage.agent.branch(&stage.shop, "lab", "main");
+    lab.unwrap();
+    let pull = stage.open_pull().await;
+    stage.agent.retarget(&pull, "lab").unwrap();
+    stage.settle().await;
+    stage.unit_passes(&pull).await;
+    stage.says(&stage.alice, &pull, "/merge").await;
+    stage.sweep().await;
+    assert_eq!(stage.outcome(&pull).await, "ignored");
+    assert!(!stage.merged(&pull));
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn a_policy_that_was_switched_off_merges_nothing_though_its_push_was_never_heard_of() {
+    for off in [
+        LAX.replace("version: 1", "version: 1\nmode: observe"),
+        LAX.replace("when: ready", "when: never"),
+    ] {
+        let stage = Stage::with_policy(LAX).await;
+        let pull = stage.open_pull().await;
+        let edits = Edits::write(PATH, off);
+        stage
+            .alice
+            .push(&stage.shop, "main", "Stop", edits)
+            .unwrap();
+        stage.github.lose_pending();
+        stage.unit_passes(&pull).await;
+        assert_eq!(stage.outcome(&pull).await, "ready");
+        assert_eq!(stage.merge_calls(), 0);
+    }
+}
+
+#[tokio::test]
+async fn one_misspelt_key_stops_merging_and_loosens_nothing_else() {
+    let policy = POLICY.replace("  mutation_check:", "  mutaton_check:");
+    let stage = Stage::with_policy(&policy).await;
+    let pull = stage.open_pull().await;
+    stage.clear(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "blocked");
+    let said = stage.reasons(&pull, "policy").await;
+    assert!(said.contains("mutation_check"), "{said}");
+    assert!(said.contains("line 16"), "{said}");
+    assert_eq!(stage.merge_calls(), 0);
+    stage.says(&stage.alice, &pull, "/merge").await;
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn what_one_condition_allows_another_may_still_forbid() {
+    // Each one alone stands in the way of what all the others allow.
+    let lacking = |key: &str, value: &str| LAX.replace(key, value);
+    let cases = [
+        (LAX.to_owned(), true),
+        (
+            lacking("base_branches: [main]", "base_branches: [lab]"),
+            false,
+        ),
+        (lacking("[unit]", "[unit, lint]"), false),
+        (lacking("when: ready", "when: requested"), false),
+        (lacking("version: 1", "version: 1\nmode: observe"), false),
+    ];
+    for (policy, merges) in cases {
+        let stage = Stage::with_policy(&policy).await;
+        let pull = stage.open_pull().await;
+        stage.unit_passes(&pull).await;
+        assert_eq!(stage.merged(&pull), merges, "{policy}");
+    }
+}
+
+#[tokio::test]
+async fn commands_that_contradict_one_another_end_in_the_safe_one() {
+    let stage = Stage::with_policy(LAX).await;
+    let pull = stage.open_pull().await;
+    stage.says(&stage.alice, &pull, "/merge\n/hold").await;
+    stage.unit_passes(&pull).await;
+    assert_eq!(stage.outcome(&pull).await, "held");
+    assert!(title(&stage, &pull).to_lowercase().contains("held"));
+    assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn nothing_is_announced_that_did_not_change() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    // Now it is known as well that it merges without conflicts.
+    stage.after(60).await;
+    stage.sweep().await;
+    let number = pull.look(|pull| pull.number).unwrap();
+    let made = || stage.github.calls_to("POST", "/check-runs").len();
+    let published = || made() + stage.github.calls_to("PATCH", "/check-runs").len();
+    let (before, first) = (published(), made());
+    for label in ["a", "b"] {
+        stage.alice.label(&stage.shop, number, label).unwrap();
+        stage.alice.comment(&pull, "Nice work.").unwrap();
+        stage.alice.describe(&pull, label).unwrap();
+        stage.settle().await;
+        stage.after(60).await;
+        stage.sweep().await;
+    }
+    assert_eq!(published(), before);
+    // A push says everything anew, once, in the new head's check, and nothing in comments.
+    let edits = Edits::write("README.md", "# The shop\n");
+    stage
+        .agent
+        .push(&stage.shop, "agent/start", "More", edits)
+        .unwrap();
+    stage.settle().await;
+    stage.after(60).await;
+    assert_eq!(made(), first + 1);
+    assert_eq!(stage.answers(number), [""; 0]);
+}

@@ -457,6 +457,30 @@ fn what_is_told_is_read_back_the_same_also_without_later_fields() {
 }
 
 #[test]
+fn the_outcome_stands_beside_the_prose_as_one_of_seven_words_and_an_eighth_is_not_read() {
+    let outcomes = [
+        (Outcome::Merged, "merged"),
+        (Outcome::Ready, "ready"),
+        (Outcome::Waiting, "waiting"),
+        (Outcome::Blocked, "blocked"),
+        (Outcome::Undetermined, "undetermined"),
+        (Outcome::Held, "held"),
+        (Outcome::Ignored, "ignored"),
+    ];
+    for (outcome, word) in outcomes {
+        // Prose that speaks of merging changes nothing for whoever reads the word.
+        let gate = GateResult::failed("checks", Move::Author, "Do not merge this; ready it first.");
+        let verdict = judged(outcome, vec![gate]);
+        assert_eq!(block(&check::page(&verdict, &[]))["outcome"], word);
+        let mut told = json::value(&verdict, &name());
+        assert_eq!(told["outcome"], word);
+        assert_eq!(Told::read(&told).unwrap().outcome, outcome);
+        told["outcome"] = "mergeable".into();
+        assert!(Told::read(&told).is_err());
+    }
+}
+
+#[test]
 fn whose_move_is_told_once_over_the_open_gates_and_for_what_is_ready() {
     let waiting = judged(
         Outcome::Blocked,

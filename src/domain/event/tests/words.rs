@@ -91,3 +91,12 @@ fn of_an_issue_its_number_is_read_and_the_label_that_was_put_on_it() {
     insta::assert_snapshot!(why("issues", &delivery(json!({ "action": "pinned" }))),
         @"a `issues` delivery with the action `pinned`, which is not known here");
 }
+
+#[test]
+fn a_remark_on_a_line_of_the_difference_is_read_by_nobody() {
+    let mut remark = comment(json!({}));
+    remark["comment"]["body"] = json!("/hold\r\n");
+    remark["pull_request"] = json!({ "number": 7 });
+    let read = try_read("pull_request_review_comment", &remark).unwrap();
+    assert!(matches!(read, Event::Other { .. }), "{read:?}");
+}
