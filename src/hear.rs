@@ -25,9 +25,7 @@ use crate::domain::ledger::{Draft, Kind};
 use crate::domain::memory::PullRecord;
 use crate::domain::model::{Actor, BaseRef, PullNumber, Timestamp};
 use crate::domain::policy::Party;
-use crate::domain::request::{
-    self, Ask, Became, Deed, Heard, Hearing, Line, OPEN_ASKS_AN_HOUR, Permit, Receipt, Reply,
-};
+use crate::domain::request::{self, Ask, Deed, Heard, Hearing, OPEN_ASKS_AN_HOUR, Permit};
 use crate::domain::verdict::Verdict;
 use crate::gather::{Gathered, Kept};
 use crate::github::{Reads, Refused};

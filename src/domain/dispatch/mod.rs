@@ -80,10 +80,23 @@ pub struct Waiting {
     pub lacks: Option<String>,
     /// Its labels are as they should be, so that a missing one was taken off by somebody.
     pub settled: bool,
+    /// The label under which it settled: the policy may name another one by now.
+    #[serde(default)]
+    pub under: String,
+    /// When asking labels were taken off, of the last hour.
+    #[serde(default)]
+    pub taken_off: Vec<Timestamp>,
     /// The comment that says why it waits.
     pub comment: Option<CommentId>,
     /// A digest of what that comment says.
     pub told: String,
+}
+
+impl Waiting {
+    /// Whether its labels were as they should be under this name of the queued label.
+    fn settled_under(&self, queued: &str) -> bool {
+        self.settled && (self.under.is_empty() || self.under == queued)
+    }
 }
 
 /// A dispatch that was granted and has not opened a pull request yet.
@@ -101,6 +114,10 @@ pub struct Grant {
     pub shared: bool,
     /// Its labels are as they should be.
     pub settled: bool,
+    /// The labels that tell of it, as the policy had them when it was granted. Another one put on later
+    /// would start the same work again.
+    #[serde(default)]
+    pub under: Vec<String>,
     /// The comment that said why it waited, if it did.
     pub comment: Option<CommentId>,
     /// A digest of what that comment says.
