@@ -522,11 +522,11 @@ impl Stepper<'_> {
             let mut acts = Vec::new();
             let queue = &self.step.record.queue;
             let waiting = queue.iter().find(|waiting| waiting.issue == number);
-            for label in waiting.into_iter().flat_map(|waiting| &waiting.labels) {
-                if let Some(on) = self.on(number, label) {
-                    acts.push(Act::Unlabel(number, on));
-                }
-            }
+            let asking = waiting.into_iter().flat_map(|waiting| &waiting.labels);
+            let on = asking.filter_map(|label| self.on(number, label));
+            let left = waiting.map_or(0, |waiting| waiting.tries_left(self.facts.now));
+            acts.extend(on.take(left).map(|on| Act::Unlabel(number, on)));
+            let taken_off = acts.len();
             // One of another name, from before the policy changed.
             let before = waiting.filter(|waiting| waiting.under != policy.queued_label);
             if let Some(on) = before.and_then(|waiting| self.on(number, &waiting.under)) {
@@ -556,6 +556,7 @@ impl Stepper<'_> {
             self.step.acts.extend(acts);
             let queue = self.step.record.queue.iter_mut();
             for waiting in queue.filter(|waiting| waiting.issue == number) {
+                waiting.took_off(taken_off, self.facts.now);
                 waiting.settled = settled;
                 if settled {
                     waiting.under.clone_from(&policy.queued_label);
