@@ -113,6 +113,7 @@ impl Dispatching {
         let now = self.clock.now();
         let (pending, mut entries) = self.hear(repo, policy, &told.value, &mut before).await;
         let observe = self.shadow || policy.mode == Mode::Observe;
+        let mut unread = BTreeSet::new();
         let mut step = match &policy.dispatch {
             None => Step {
                 record: before,
@@ -121,6 +122,8 @@ impl Dispatching {
             Some(limit) => {
                 let everything = lease.confirm() == Confirm::Always;
                 let issues = self.issues(repo, &told.value, &before, everything).await;
+                let not_read = issues.iter().filter(|(_, fact)| fact.known().is_none());
+                unread.extend(not_read.map(|(issue, _)| *issue));
                 let pulls = fact(self.reads.open_pulls(repo).await);
                 let facts = Facts {
                     policy: limit,
@@ -138,11 +141,17 @@ impl Dispatching {
         self.store
             .save_dispatch(lease, &step.record, entries, now)
             .await?;
-        self.consume(repo.id, told, &pending).await?;
-        if !observe {
+        let missed = told
+            .value
+            .touched
+            .keys()
+            .any(|issue| unread.contains(issue));
+        self.consume(repo.id, told, &pending, &unread).await?;
+        // Where the policy only observes there are no acts; people get their answers all the same.
+        if !self.shadow {
             self.carry_out(lease, execute, repo, &mut step).await?;
         }
-        Ok(self.next_look(policy, &step.record, !pending.is_empty()))
+        Ok(self.next_look(policy, &step.record, missed || !pending.is_empty()))
     }
 
     /// Writes what follows from the state that was saved.
@@ -167,9 +176,12 @@ impl Dispatching {
             let order = ReplyOrder {
                 comment: reply.comment,
                 receipt: reply.receipt,
-                body: answer::body_on_issue(&reply),
+                body: answer::body_on_issue(&reply)
+                    .filter(|_| step.record.may_answer(issue, self.clock.now())),
             };
-            execute.reply_on(lease, repo, issue, &order).await?;
+            if execute.reply_on(lease, repo, issue, &order).await? {
+                step.record.note_answered(issue, self.clock.now());
+            }
         }
         if said || replied {
             let now = self.clock.now();
@@ -219,7 +231,7 @@ impl Dispatching {
         let now = self.clock.now();
         let short = policy.short_commands;
         for (comment, (issue, ask)) in &told.asks {
-            if record.heard.contains(comment) {
+            if record.has_heard(*comment) {
                 continue;
             }
             let writer = match dispatch::takes_writer(ask, short) {
@@ -237,7 +249,7 @@ impl Dispatching {
             };
             match dispatch::hear(&hearing, record) {
                 dispatch::Heard::Settled(reply, written) => {
-                    record.heard.insert(*comment);
+                    record.note_heard(*comment);
                     if !reply.lines.is_empty() && !self.shadow {
                         record.replies.push((*issue, reply));
                     }
@@ -254,7 +266,7 @@ impl Dispatching {
                     if now - *record.tried.entry(*comment).or_insert(now) > hear::PATIENCE =>
                 {
                     tracing::warn!(%comment, why, "an ask on an issue was given up");
-                    record.heard.insert(*comment);
+                    record.note_heard(*comment);
                     if !self.shadow {
                         record.replies.push((*issue, gave_up(ask, &why)));
                     }
@@ -269,18 +281,20 @@ impl Dispatching {
         (pending, entries)
     }
 
-    /// Forgets what was told and has been looked at. What came meanwhile stays, and has woken the key.
+    /// Forgets what was told and has been looked at; issues that could not be read have not. What came
+    /// meanwhile stays, and has woken the key.
     async fn consume(
         &self,
         repo: RepoId,
         mut told: Versioned<IssuesMemory>,
         pending: &BTreeSet<crate::domain::model::CommentId>,
+        unread: &BTreeSet<PullNumber>,
     ) -> Result<(), StoreError> {
         if told.value == IssuesMemory::default() {
             return Ok(());
         }
         let before = told.value.clone();
-        told.value.touched.clear();
+        told.value.touched.retain(|issue, _| unread.contains(issue));
         told.value
             .asks
             .retain(|comment, _| pending.contains(comment));
@@ -291,7 +305,8 @@ impl Dispatching {
     }
 
     async fn forget(&self, repo: RepoId, told: &Versioned<IssuesMemory>) -> Result<(), StoreError> {
-        self.consume(repo, told.clone(), &BTreeSet::new()).await
+        let (nothing, nobody) = (BTreeSet::new(), BTreeSet::new());
+        self.consume(repo, told.clone(), &nothing, &nobody).await
     }
 
     /// When to look again, if nothing wakes the key before.

@@ -145,7 +145,14 @@ impl Execute {
             Begun::First | Begun::Failed(_) => None,
             Begun::Unfinished(..) => {
                 let found = self.reads.own_comment(repo, number, self.own_app, marker);
-                found.await?
+                match found.await {
+                    // It cannot be looked for any more, so it is not tried any more either.
+                    Err(refused) if for_good(&refused) => {
+                        self.ended(key, Err(refused)).await?;
+                        return Ok(None);
+                    }
+                    found => found?,
+                }
             }
         };
         let written = match found {
@@ -189,9 +196,18 @@ impl Execute {
             } => {
                 let key = format!("dispatch:{}:{order}", repo.id);
                 let marker = dispatch::marker(*order);
-                return self
+                let before = self.store.effect(&key).await?;
+                let comment = self
                     .say_once(lease, repo, *issue, &key, &marker, text)
-                    .await;
+                    .await?;
+                match (before, comment) {
+                    // An earlier try may have written it, with what was so then.
+                    (Begun::Unfinished(..) | Begun::Done(_), Some(comment)) => (
+                        self.writes.edit_comment(repo, comment, text).await,
+                        Some(comment),
+                    ),
+                    (_, comment) => return Ok(comment),
+                }
             }
         };
         match done {

@@ -13,6 +13,7 @@ mod http;
 mod stage;
 
 mod breaking;
+mod breaking_dispatch;
 mod checks;
 mod commands;
 mod corpus;

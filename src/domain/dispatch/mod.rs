@@ -18,7 +18,9 @@
 //!
 //! A platform that listens for the same label may start before the label is taken off: GitHub tells
 //! both at once. The pull request it opens is then over the limit, and is shown as such
-//! ([`Record::over`]); `grant: granted` has no such race. A label that was put on and taken off before
+//! ([`Record::over`]); `grant: granted` has no such race. One that puts its label on again each time is
+//! not fought for ever: after ten times within an hour the label stays on until the hour is over, and
+//! the comment says so. A label that was put on and taken off before
 //! anybody looked has asked for nothing.
 //!
 //! Labels on pull requests are not looked at: a fix run shortens the queue.
@@ -46,7 +48,14 @@ use serde::{Deserialize, Serialize};
 use super::command::Priority;
 use super::facts::PullState;
 use super::model::{CommentId, PullNumber, Timestamp};
-use super::request::Reply;
+use super::request::{ANSWERS_AN_HOUR, Reply};
+
+/// For how long answers, and labels that were taken off, are counted.
+const HOUR: chrono::Duration = chrono::Duration::hours(1);
+/// How often in an hour asking labels are taken off one issue.
+const MOST_TAKEN_OFF: usize = 10;
+/// How many comments on issues are remembered as heard.
+const MOST_HEARD: usize = 1_000;
 
 /// An agent's open pull request: it holds a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,10 +89,36 @@ pub struct Waiting {
     pub lacks: Option<String>,
     /// Its labels are as they should be, so that a missing one was taken off by somebody.
     pub settled: bool,
+    /// The label under which it settled: the policy may name another one by now.
+    #[serde(default)]
+    pub under: String,
+    /// When asking labels were taken off, of the last hour.
+    #[serde(default)]
+    pub taken_off: Vec<Timestamp>,
     /// The comment that says why it waits.
     pub comment: Option<CommentId>,
     /// A digest of what that comment says.
     pub told: String,
+}
+
+impl Waiting {
+    /// Whether its labels were as they should be under this name of the queued label.
+    fn settled_under(&self, queued: &str) -> bool {
+        self.settled && (self.under.is_empty() || self.under == queued)
+    }
+
+    /// How often an asking label may still be taken off: a platform that puts it on again each time
+    /// would do so for ever.
+    fn tries_left(&self, now: Timestamp) -> usize {
+        let taken = self.taken_off.iter().filter(|at| now - **at < HOUR);
+        MOST_TAKEN_OFF.saturating_sub(taken.count())
+    }
+
+    /// Notes that asking labels are taken off.
+    fn took_off(&mut self, labels: usize, now: Timestamp) {
+        self.taken_off.retain(|at| now - *at < HOUR);
+        self.taken_off.extend(std::iter::repeat_n(now, labels));
+    }
 }
 
 /// A dispatch that was granted and has not opened a pull request yet.
@@ -101,6 +136,10 @@ pub struct Grant {
     pub shared: bool,
     /// Its labels are as they should be.
     pub settled: bool,
+    /// The labels that tell of it, as the policy had them when it was granted. Another one put on later
+    /// would start the same work again.
+    #[serde(default)]
+    pub under: Vec<String>,
     /// The comment that said why it waited, if it did.
     pub comment: Option<CommentId>,
     /// A digest of what that comment says.
@@ -166,12 +205,16 @@ pub struct Record {
     pub priorities: BTreeMap<PullNumber, Priority>,
     /// The next place in the order of asking.
     pub next_order: u64,
-    /// Comments on issues that were heard.
+    /// The last comments on issues that were heard.
     pub heard: std::collections::BTreeSet<CommentId>,
+    /// Every comment up to this one counts as heard.
+    pub heard_up_to: Option<CommentId>,
     /// Comments whose commands wait, and since when they were tried.
     pub tried: BTreeMap<CommentId, Timestamp>,
     /// What their authors are still to be told, and on which issue.
     pub replies: Vec<(PullNumber, Reply)>,
+    /// When answers were written, of the last hour, and on which issue.
+    pub answered_at: Vec<(PullNumber, Timestamp)>,
     /// The limit as it was last counted, and when.
     pub counted: Option<(Count, Timestamp)>,
 }
@@ -180,6 +223,31 @@ impl Record {
     /// Whether there is nothing that a pass would have to look after.
     pub fn is_idle(&self) -> bool {
         self.queue.is_empty() && self.grants.is_empty() && self.replies.is_empty()
+    }
+
+    /// Whether a comment was heard, for good.
+    pub fn has_heard(&self, comment: CommentId) -> bool {
+        Some(comment) <= self.heard_up_to || self.heard.contains(&comment)
+    }
+
+    /// Notes that a comment was heard. Of very many only the last are kept one by one.
+    pub fn note_heard(&mut self, comment: CommentId) {
+        self.heard.insert(comment);
+        while self.heard.len() > MOST_HEARD {
+            self.heard_up_to = self.heard.pop_first().max(self.heard_up_to);
+        }
+    }
+
+    /// Whether an issue may get another answer now.
+    pub fn may_answer(&self, issue: PullNumber, now: Timestamp) -> bool {
+        let on_it = |(on, at): &&(PullNumber, Timestamp)| *on == issue && now - *at < HOUR;
+        self.answered_at.iter().filter(on_it).count() < ANSWERS_AN_HOUR
+    }
+
+    /// Notes that an issue was answered.
+    pub fn note_answered(&mut self, issue: PullNumber, now: Timestamp) {
+        self.answered_at.retain(|(_, at)| now - *at < HOUR);
+        self.answered_at.push((issue, now));
     }
 
     /// Notes that something was said on an issue, and in which comment.

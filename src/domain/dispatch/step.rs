@@ -136,11 +136,15 @@ impl Stepper<'_> {
                 Some(why) => {
                     self.spend(grant.issue, &grant.labels);
                     // It has been answered; left there, it could not be put on again.
-                    if self.facts.policy.grant_by_label
-                        && let Some(on) = self.on(grant.issue, &self.facts.policy.grant_label)
-                    {
-                        self.step.acts.push(Act::Unlabel(grant.issue, on));
-                    }
+                    let answered = self
+                        .marks(&grant)
+                        .iter()
+                        .filter(|mark| !grant.labels.contains(mark));
+                    let on: Vec<String> = answered
+                        .filter_map(|mark| self.on(grant.issue, mark))
+                        .collect();
+                    let off = on.into_iter().map(|on| Act::Unlabel(grant.issue, on));
+                    self.step.acts.extend(off);
                     self.note(
                         grant.issue,
                         format!("the grant for #{} ended: {why}", grant.issue),
@@ -212,10 +216,7 @@ impl Stepper<'_> {
             Some(None) => return Some("the issue was deleted or moved".into()),
             Some(Some(issue)) if !issue.open => return Some("the issue was closed".into()),
             Some(Some(issue)) => {
-                let gone = match self.facts.policy.grant_by_label {
-                    true => !issue.has(&self.facts.policy.grant_label),
-                    false => !grant.labels.iter().any(|label| issue.has(label)),
-                };
+                let gone = !self.marks(grant).iter().any(|mark| issue.has(mark));
                 if grant.settled && gone {
                     return Some("somebody took its label off".into());
                 }
@@ -226,13 +227,22 @@ impl Stepper<'_> {
         (self.facts.now >= expires).then(|| "no pull request was opened in time".into())
     }
 
+    /// The labels that tell of a grant.
+    fn marks<'g>(&'g self, grant: &'g Grant) -> &'g [String] {
+        match self.facts.policy.grant_by_label {
+            _ if !grant.under.is_empty() => &grant.under,
+            true => std::slice::from_ref(&self.facts.policy.grant_label),
+            false => &grant.labels,
+        }
+    }
+
     /// Why an issue leaves the line without a grant, and the pull request that was begun all the same.
     fn leaves(&self, waiting: &Waiting) -> Option<(String, Option<PullNumber>)> {
         match self.read(waiting.issue) {
             Some(None) => return Some(("it was deleted or moved".into(), None)),
             Some(Some(issue)) if !issue.open => return Some(("it was closed".into(), None)),
             Some(Some(issue))
-                if waiting.settled
+                if waiting.settled_under(&self.facts.policy.queued_label)
                     && !issue.has(&self.facts.policy.queued_label)
                     && !waiting.labels.iter().any(|label| issue.has(label)) =>
             {
@@ -332,6 +342,8 @@ impl Stepper<'_> {
             priority: crate::domain::command::Priority::default(),
             lacks: None,
             settled: false,
+            under: String::new(),
+            taken_off: Vec::new(),
             comment: None,
             told: String::new(),
         });
@@ -404,6 +416,11 @@ impl Stepper<'_> {
             shared: waiting.shared,
         });
         self.note(issue, format!("#{issue} was granted"));
+        if waiting.under != self.facts.policy.queued_label
+            && let Some(on) = self.on(issue, &waiting.under)
+        {
+            self.step.acts.push(Act::Unlabel(issue, on));
+        }
         // One that is on it from before tells nobody anything.
         if self.facts.policy.grant_by_label
             && let Some(on) = self.on(issue, &self.facts.policy.grant_label)
@@ -412,10 +429,15 @@ impl Stepper<'_> {
             let label = self.facts.policy.grant_label.clone();
             self.step.acts.push(Act::Label(issue, label));
         }
+        let under = match self.facts.policy.grant_by_label {
+            true => vec![self.facts.policy.grant_label.clone()],
+            false => waiting.labels.clone(),
+        };
         self.step.record.grants.push(Grant {
             issue,
             title: waiting.title,
             labels: waiting.labels,
+            under,
             at: now,
             shared: waiting.shared,
             settled: false,
@@ -469,13 +491,10 @@ impl Stepper<'_> {
             {
                 self.step.acts.push(Act::Unlabel(grant.issue, queued));
             }
-            let wanted = match policy.grant_by_label {
-                true => std::slice::from_ref(&policy.grant_label),
-                false => grant.labels.as_slice(),
-            };
-            for label in wanted.iter().filter(|label| !issue.has(label)) {
-                self.step.acts.push(Act::Label(grant.issue, label.clone()));
-            }
+            let missing = self.marks(grant).iter().filter(|mark| !issue.has(mark));
+            let wanted = missing.map(|mark| Act::Label(grant.issue, mark.clone()));
+            let wanted: Vec<Act> = wanted.collect();
+            self.step.acts.extend(wanted);
             grant.settled = self.step.acts.len() == before;
             if let Some(comment) = grant.comment {
                 let text = words::granted_text(grant);
@@ -503,10 +522,15 @@ impl Stepper<'_> {
             let mut acts = Vec::new();
             let queue = &self.step.record.queue;
             let waiting = queue.iter().find(|waiting| waiting.issue == number);
-            for label in waiting.into_iter().flat_map(|waiting| &waiting.labels) {
-                if let Some(on) = self.on(number, label) {
-                    acts.push(Act::Unlabel(number, on));
-                }
+            let asking = waiting.into_iter().flat_map(|waiting| &waiting.labels);
+            let on = asking.filter_map(|label| self.on(number, label));
+            let left = waiting.map_or(0, |waiting| waiting.tries_left(self.facts.now));
+            acts.extend(on.take(left).map(|on| Act::Unlabel(number, on)));
+            let taken_off = acts.len();
+            // One of another name, from before the policy changed.
+            let before = waiting.filter(|waiting| waiting.under != policy.queued_label);
+            if let Some(on) = before.and_then(|waiting| self.on(number, &waiting.under)) {
+                acts.push(Act::Unlabel(number, on));
             }
             if !issue.has(&policy.queued_label) {
                 acts.push(Act::Label(number, policy.queued_label.clone()));
@@ -532,7 +556,11 @@ impl Stepper<'_> {
             self.step.acts.extend(acts);
             let queue = self.step.record.queue.iter_mut();
             for waiting in queue.filter(|waiting| waiting.issue == number) {
+                waiting.took_off(taken_off, self.facts.now);
                 waiting.settled = settled;
+                if settled {
+                    waiting.under.clone_from(&policy.queued_label);
+                }
             }
         }
     }

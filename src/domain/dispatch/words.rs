@@ -101,6 +101,13 @@ pub fn comment_text(
         ),
     };
     lines.push(fix);
+    if waiting.taken_off.len() >= super::MOST_TAKEN_OFF {
+        lines.push(
+            "Its label was put on again so often within an hour that it is left on for now; whatever \
+             does that should stop."
+                .to_owned(),
+        );
+    }
     lines.push(format!(
         "To give up the place, take `{}` off.",
         policy.queued_label

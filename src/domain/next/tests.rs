@@ -234,6 +234,8 @@ fn a_full_limit_is_told_where_somebody_waits_for_it() {
         shared: false,
         priority: Priority::Normal,
         lacks: None,
+        under: String::new(),
+        taken_off: Vec::new(),
         settled: true,
         comment: None,
         told: String::new(),
