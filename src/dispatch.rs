@@ -128,6 +128,7 @@ impl Dispatching {
                 let facts = Facts {
                     policy: limit,
                     agents: &policy.agents,
+                    home: repo.id,
                     pulls: &pulls,
                     issues: &issues,
                     told: &told.value,

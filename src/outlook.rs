@@ -6,7 +6,7 @@
 
 use crate::domain::dispatch::{self, Answer, Count, Holder};
 use crate::domain::facts::PolicyOrigin;
-use crate::domain::gate::is_agents;
+use crate::domain::gate::counts_as_agents;
 use crate::domain::ledger::Entry;
 use crate::domain::model::{PullNumber, RepoId, RepoName, Timestamp};
 use crate::domain::next::{self, Next, Open};
@@ -81,7 +81,7 @@ impl Outlook {
         let agents = self
             .rows
             .iter()
-            .filter(|row| is_agents(&policy.agents, &row.pull));
+            .filter(|row| counts_as_agents(&policy.agents, &row.pull, row.repo));
         Count::Known(
             agents
                 .map(|row| Holder {

@@ -448,7 +448,7 @@ fn combine(
     let pull = snapshot.pull.known();
     let by_agent = match (policy, pull) {
         (Some(policy), Some(pull)) => {
-            gate::merges_as_agents(&policy.agents, pull, snapshot.repo.id)
+            gate::counts_as_agents(&policy.agents, pull, snapshot.repo.id)
         }
         _ => false,
     };

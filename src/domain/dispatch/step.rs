@@ -12,10 +12,10 @@ use super::naming::names;
 use super::words::{self, comment_text};
 use super::{Act, Count, Grant, Holder, Over, Past, Record, Spent, Waiting, is_open, share};
 use crate::domain::facts::{Fetched, Issue, Listing, PullRequest};
+use crate::domain::gate::counts_as_agents;
 use crate::domain::gate::form::has_section;
-use crate::domain::gate::is_agents;
 use crate::domain::memory::{IssuesMemory, Labelled};
-use crate::domain::model::{PullNumber, Timestamp};
+use crate::domain::model::{PullNumber, RepoId, Timestamp};
 use crate::domain::policy::{Agents, Dispatch};
 
 /// A pull request that was opened a little before its grant may still be its own: clocks differ.
@@ -30,6 +30,8 @@ pub struct Facts<'a> {
     pub policy: &'a Dispatch,
     /// Whose pull requests are agents'.
     pub agents: &'a Agents,
+    /// The repository that all this is in.
+    pub home: RepoId,
     /// The open pull requests, as listed.
     pub pulls: &'a Fetched<Listing<PullRequest>>,
     /// Issues that were read; `None` for one that is gone.
@@ -56,7 +58,7 @@ pub struct Step {
 }
 
 /// The agents' open pull requests, if the list is whole.
-pub fn count(agents: &Agents, pulls: &Fetched<Listing<PullRequest>>) -> Count {
+pub fn count(agents: &Agents, home: RepoId, pulls: &Fetched<Listing<PullRequest>>) -> Count {
     let listing = match pulls.require() {
         Ok(listing) if listing.complete => listing,
         Ok(_) => return Count::Unknown("the list of open pull requests is cut short".into()),
@@ -67,7 +69,7 @@ pub fn count(agents: &Agents, pulls: &Fetched<Listing<PullRequest>>) -> Count {
     let mut holders: Vec<Holder> = listing
         .items
         .iter()
-        .filter(|pull| is_open(&pull.state) && is_agents(agents, pull))
+        .filter(|pull| is_open(&pull.state) && counts_as_agents(agents, pull, home))
         .map(|pull| Holder {
             number: pull.number,
             title: pull.title.clone(),
@@ -86,7 +88,7 @@ pub fn step(before: &Record, facts: &Facts<'_>) -> Step {
             record: before.clone(),
             ..Step::default()
         },
-        count: count(facts.agents, facts.pulls),
+        count: count(facts.agents, facts.home, facts.pulls),
     };
     stepper.end_what_ended();
     stepper.take_new_asks();
@@ -121,7 +123,7 @@ impl Stepper<'_> {
         let listing = self.facts.pulls.known()?;
         let mut pulls = listing.items.iter().filter(|pull| {
             is_open(&pull.state)
-                && is_agents(self.facts.agents, pull)
+                && counts_as_agents(self.facts.agents, pull, self.facts.home)
                 && pull.created_at + LEEWAY >= since
                 && names(pull, issue)
         });

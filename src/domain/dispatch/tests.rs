@@ -20,6 +20,10 @@ const LIMIT: &str = "dispatch:
 ";
 const WHOLE: &str = "## Trap\nIt was lost.\n## Proof\n`cargo test`\n";
 
+fn home() -> RepoId {
+    testing::snapshot().repo.id
+}
+
 fn number(number: u64) -> PullNumber {
     PullNumber::new(number).unwrap()
 }
@@ -127,6 +131,7 @@ impl World {
         let facts = Facts {
             policy: &self.limit,
             agents: &self.agents,
+            home: home(),
             pulls: &pulls,
             issues: &issues,
             told: &self.told,
@@ -290,6 +295,36 @@ fn an_issue_without_its_sections_waits_until_they_are_written() {
 }
 
 #[test]
+fn a_stranger_takes_no_slot_by_the_name_of_a_branch() {
+    let mut world = World::new(LIMIT);
+    world.agents = read(&format!(
+        "{}{LIMIT}",
+        testing::policy_with("authors: [\"acme-agent[bot]\"]", "branches: [\"agent/**\"]")
+    ))
+    .unwrap()
+    .agents;
+    world.open_pull(101, "A gift");
+    let pulls = |world: &World| {
+        let all = world.pulls.values().cloned().collect();
+        match count(&world.agents, home(), &Fetched::Known(Listing::whole(all))) {
+            Count::Known(holders) => holders.len(),
+            Count::Unknown(why) => panic!("{why}"),
+        }
+    };
+    let from = |world: &mut World, repo| {
+        if let Some(pull) = world.pulls.get_mut(&number(101)) {
+            pull.head_repo = repo;
+        }
+    };
+    from(&mut world, Some(home()));
+    assert_eq!(pulls(&world), 1);
+    from(&mut world, RepoId::new(99));
+    assert_eq!(pulls(&world), 0);
+    from(&mut world, None);
+    assert_eq!(pulls(&world), 0);
+}
+
+#[test]
 fn without_a_whole_list_nothing_is_granted_and_the_reason_is_told() {
     let mut world = World::new(LIMIT);
     world.listed = false;
@@ -305,7 +340,10 @@ fn without_a_whole_list_nothing_is_granted_and_the_reason_is_told() {
         items: Vec::new(),
         complete: false,
     });
-    assert!(matches!(count(&world.agents, &cut), Count::Unknown(_)));
+    assert!(matches!(
+        count(&world.agents, home(), &cut),
+        Count::Unknown(_)
+    ));
 }
 
 #[test]

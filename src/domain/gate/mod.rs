@@ -91,9 +91,10 @@ pub fn is_agents(agents: &Agents, pull: &PullRequest) -> bool {
     is_named_agents(agents, pull) || agents.branches.matches(&pull.head_ref)
 }
 
-/// Whether a pull request is merged as an agent's. The name of a branch is a sign only in the repository
-/// itself: whoever forks it names branches at will, and must not thereby choose who merges.
-pub fn merges_as_agents(agents: &Agents, pull: &PullRequest, home: RepoId) -> bool {
+/// Whether a pull request is merged as an agent's and holds a slot of the dispatch limit. The name of a
+/// branch is a sign only in the repository itself: whoever forks it names branches at will, and must
+/// neither choose who merges nor take slots thereby.
+pub fn counts_as_agents(agents: &Agents, pull: &PullRequest, home: RepoId) -> bool {
     match pull.head_repo == Some(home) {
         true => is_agents(agents, pull),
         false => is_named_agents(agents, pull),
