@@ -126,11 +126,11 @@ fn asked(kind: Kind, body: &Value) -> (&'static str, &'static str, String) {
                 Value::Object(parts) => parts.keys().next().cloned().unwrap_or_default(),
                 _ => String::new(),
             };
-            (
-                "asked",
-                "",
-                format!("{by} asked: `{}`.", command.replace('_', " ")),
-            )
+            let asked = format!("{by} asked: `{}`.", command.replace('_', " "));
+            match field(body, "refused") {
+                Some(why) => ("asked", "failed", format!("{asked} {why}")),
+                None => ("asked", "", asked),
+            }
         }
     }
 }

@@ -162,6 +162,14 @@ async fn a_stranger_is_refused_and_told_why() {
     assert!(!stage.merged(&pull));
     assert_eq!(stage.outcome(&pull).await, "ready");
     insta::assert_snapshot!(last_answer(&stage, &pull));
+    let turned_away = stage.ledger(Kind::Request).await;
+    assert_eq!(turned_away.len(), 3);
+    assert_eq!(turned_away[0].body["by"]["login"], "mallory");
+    assert!(
+        turned_away
+            .iter()
+            .all(|entry| entry.body["refused"].is_string())
+    );
     // What anybody may ask is answered.
     let comment = stage.says(&stranger, &pull, "/status").await;
     assert_eq!(stage.reactions(comment), ["+1"]);

@@ -10,6 +10,10 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 /// Elements that have no end.
 const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "source", "wbr"];
 
+/// How many open elements are told apart. A text that opens more is nothing that anybody reads; what
+/// ends there leaves the outer ones open.
+const DEEPEST: usize = 100;
+
 /// The plain lines, in order, without the blanks around them.
 pub fn lines(text: &str) -> Vec<String> {
     let text = normalised(text);
@@ -23,7 +27,7 @@ pub fn lines(text: &str) -> Vec<String> {
     let mut reader = Reader {
         source: text,
         depth: 0,
-        within_html: 0,
+        within_html: Vec::new(),
         line: None,
         lines: Vec::new(),
     };
@@ -90,7 +94,8 @@ struct Reader<'a> {
     source: &'a str,
     /// How many containers are open; a paragraph at the top level is the first.
     depth: usize,
-    within_html: usize,
+    /// The elements that are open, the innermost last.
+    within_html: Vec<String>,
     line: Option<Line>,
     lines: Vec<String>,
 }
@@ -100,7 +105,7 @@ impl Reader<'_> {
         match event {
             Event::Start(tag) => {
                 let paragraph = matches!(tag, Tag::Paragraph);
-                if paragraph && self.depth == 0 && self.within_html == 0 {
+                if paragraph && self.depth == 0 && self.within_html.is_empty() {
                     self.begin();
                 } else {
                     self.not_plain(&place);
@@ -116,7 +121,7 @@ impl Reader<'_> {
             Event::SoftBreak | Event::HardBreak => {
                 self.end();
                 // Within emphasis or a link, the next line is no plain one either.
-                if self.depth == 1 && self.within_html == 0 {
+                if self.depth == 1 && self.within_html.is_empty() {
                     self.begin();
                 }
             }
@@ -207,12 +212,16 @@ impl Reader<'_> {
                 .collect::<String>()
                 .to_ascii_lowercase();
             if tag.starts_with('/') {
-                self.within_html = self.within_html.saturating_sub(1);
+                // A stray end ends nothing: only its own element, and what that was left open within.
+                if let Some(at) = self.within_html.iter().rposition(|open| *open == name) {
+                    self.within_html.truncate(at);
+                }
             } else if !name.is_empty()
                 && !tag.ends_with('/')
                 && VOID.binary_search(&name.as_str()).is_err()
+                && self.within_html.len() < DEEPEST
             {
-                self.within_html += 1;
+                self.within_html.push(name);
             }
             rest = after;
         }

@@ -88,6 +88,8 @@ fn talking_about_a_command_does_not_run_it() {
         "/mergeit",
         "/usr/bin/merge",
         "<b>\n\n/merge",
+        "<details>\n\n</p>\n\n/merge",
+        "<details>\n<summary>\n\n</summary>\n\n/merge",
     ] {
         assert_eq!(words(text), [""; 0], "{text:?}");
     }

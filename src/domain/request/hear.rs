@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::authority::{Permit, owner};
+use super::choosing::chosen;
 use super::overriding::may_be_waived;
 use super::{
     Ask, Became, Line, Matter, MergeRequest, Override, Question, Receipt, Reply, Requests, Wish,
@@ -22,7 +23,6 @@ use crate::domain::facts::{Fetched, Freeze, Hold, PolicyFact, PullRequest, PullS
 use crate::domain::ledger::Kind;
 use crate::domain::model::{Actor, BaseRef, HeadSha, PullNumber, VerifierName};
 use crate::domain::policy::Policy;
-use crate::domain::policy::nearest::nearest;
 
 /// What an ask is heard with.
 #[derive(Debug)]
@@ -99,7 +99,12 @@ pub fn hear(hearing: &Hearing<'_>, before: &Requests, short: bool) -> Heard {
                 Done::Pending(why) => return Heard::Pending(why),
                 Done::Told(text) => line(command.word(), Became::Done, text),
                 Done::Quiet => line(command.word(), Became::Done, String::new()),
-                Done::Refused(text) => line(command.word(), Became::Refused, text),
+                Done::Refused(text) => {
+                    // Who was turned away is what an auditor looks for first.
+                    let body = hearer.entry(json!({ "command": command, "refused": text }));
+                    hearer.deeds.push(Deed::Ledger(Kind::Request, body));
+                    line(command.word(), Became::Refused, text)
+                }
             },
         };
         lines.push(line);
@@ -559,38 +564,5 @@ impl Hearer<'_> {
                 Done::Pending(format!("#{through} has not been read yet"))
             }
         }
-    }
-}
-
-/// The verifier that is meant: the named one, else the first who can be asked and does not certify.
-fn chosen(policy: &Policy, named: Option<&str>) -> Result<VerifierName, String> {
-    let names = || policy.verifiers.keys().map(VerifierName::as_str);
-    let list = || {
-        names()
-            .map(|name| format!("`{name}`"))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    if let Some(named) = named {
-        let known = policy.verifiers.keys();
-        let mut same = known.filter(|name| name.as_str().eq_ignore_ascii_case(named));
-        return same.next().cloned().ok_or_else(|| {
-            let meant = nearest(named, names()).map(|name| format!(" Did you mean `{name}`?"));
-            format!(
-                "Refused: the policy names no such verifier.{} It names: {}.",
-                meant.unwrap_or_default(),
-                list()
-            )
-        });
-    }
-    let certifiers = policy.gates.certification.as_deref().unwrap_or_default();
-    let independent = || {
-        let all = policy.verifiers.values();
-        all.filter(|verifier| !certifiers.contains(&verifier.name))
-    };
-    let asked = independent().find(|verifier| verifier.request.is_some());
-    match asked.or_else(|| independent().next()) {
-        Some(verifier) => Ok(verifier.name.clone()),
-        None => Err("Refused: the policy names no verifier that could be asked.".into()),
     }
 }

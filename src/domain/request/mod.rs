@@ -10,6 +10,7 @@
 //! not noticed.
 
 mod authority;
+mod choosing;
 mod hear;
 mod overriding;
 
