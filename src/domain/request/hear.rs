@@ -21,7 +21,7 @@ use super::{
 use crate::domain::command::{Command, Misuse, Who, Word};
 use crate::domain::facts::{Fetched, Freeze, Hold, PolicyFact, PullRequest, PullState, Snapshot};
 use crate::domain::ledger::Kind;
-use crate::domain::model::{Actor, BaseRef, HeadSha, PullNumber, VerifierName};
+use crate::domain::model::{Actor, BaseRef, HeadSha, PullNumber};
 use crate::domain::policy::Policy;
 
 /// What an ask is heard with.
