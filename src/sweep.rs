@@ -95,6 +95,21 @@ impl Sweep {
         }
     }
 
+    /// Notes since when a repository is looked at: what is said on pull requests opened from now on is said
+    /// to us, also where its delivery is lost.
+    async fn watch(&self, repo: RepoId) -> Stored<()> {
+        loop {
+            let mut memory = self.store.repo(repo).await?;
+            if memory.value.watched_since.is_some() {
+                return Ok(());
+            }
+            memory.value.watched_since = Some(self.clock.now());
+            if self.store.remember_repo(repo, &memory).await? {
+                return Ok(());
+            }
+        }
+    }
+
     /// Stops work in a repository until an event or a sweep shows that the App may act there again.
     ///
     /// # Errors
@@ -121,6 +136,7 @@ impl Sweep {
         let Some(repository) = self.active(repo).await? else {
             return Ok(Finish::Done { again: None });
         };
+        self.watch(repo).await?;
         let listed = match self
             .listed(repo, self.reads.open_pulls(&repository).await)
             .await?

@@ -35,6 +35,7 @@ struct World {
     agents: Agents,
     issues: BTreeMap<PullNumber, Issue>,
     gone: BTreeSet<PullNumber>,
+    unread: BTreeSet<PullNumber>,
     pulls: BTreeMap<PullNumber, PullRequest>,
     told: IssuesMemory,
     record: Record,
@@ -52,6 +53,7 @@ impl World {
             agents: policy.agents,
             issues: BTreeMap::new(),
             gone: BTreeSet::new(),
+            unread: BTreeSet::new(),
             pulls: BTreeMap::new(),
             told: IssuesMemory::default(),
             record: Record::default(),
@@ -128,6 +130,8 @@ impl World {
             .map(|(number, issue)| (*number, Fetched::Known(Some(issue.clone()))))
             .collect();
         issues.extend(self.gone.iter().map(|gone| (*gone, Fetched::Known(None))));
+        let failed = || Fetched::Unavailable("GitHub failed (503)".into());
+        issues.extend(self.unread.iter().map(|unread| (*unread, failed())));
         let facts = Facts {
             policy: &self.limit,
             agents: &self.agents,
@@ -292,6 +296,20 @@ fn an_issue_without_its_sections_waits_until_they_are_written() {
     world.touch(1, None);
     world.settle();
     assert_eq!(world.granted(), [2, 1]);
+}
+
+#[test]
+fn an_issue_that_cannot_be_read_is_granted_nothing_and_keeps_its_place() {
+    let mut world = World::full();
+    world.label(1, "dispatch");
+    world.settle();
+    world.close_pull(101);
+    world.unread.insert(number(1));
+    world.decide();
+    assert_eq!((world.granted(), world.queued()), (vec![], vec![1]));
+    world.unread.clear();
+    world.settle();
+    assert_eq!(world.granted(), [1]);
 }
 
 #[test]
