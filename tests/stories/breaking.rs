@@ -218,7 +218,8 @@ async fn a_thaw_whose_delivery_is_late_does_not_end_a_later_freeze() {
     first(&stage, freeze).await;
     stage.settle().await;
     assert_eq!(stage.state(&pull, "not_frozen").await, "waiting");
-    assert_eq!(stage.reactions(thaw), ["-1"]);
+    // The pass that hears the freeze reads the earlier comment too, and hears both in their order.
+    assert_eq!(stage.reactions(thaw), ["+1"]);
     stage.says(&olga, &pull, "/thaw main").await;
     assert_eq!(stage.state(&pull, "not_frozen").await, "satisfied");
 }
