@@ -22,6 +22,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         "steps",
         &[
             "webhook", "intake", "gather", "hear", "execute", "sweep", "inspect", "outlook",
+            "verify", "submit",
         ],
     ),
     ("flow", &["reconcile", "dispatch"]),
@@ -61,6 +62,7 @@ const DOMAIN: &[&[&str]] = &[
     &[
         "facts", "policy", "command", "request", "evidence", "ledger", "event", "memory",
     ],
+    &["patch", "testlog", "mutants"],
     &["gate", "verdict", "landing", "doctor"],
     &["preview", "hypothesis"],
     &["render"],

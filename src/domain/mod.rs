@@ -16,7 +16,9 @@ pub mod landing;
 pub mod ledger;
 pub mod memory;
 pub mod model;
+pub mod mutants;
 pub mod next;
+pub mod patch;
 pub mod plan;
 pub mod policy;
 pub mod preview;
@@ -25,4 +27,5 @@ pub mod request;
 pub mod scorecard;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod testlog;
 pub mod verdict;

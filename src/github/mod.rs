@@ -17,7 +17,7 @@
 //! | what did GitHub say to a merge | `merging` | total; doubt means "unknown: read back" |
 //! | is a list whole | `listing` | last page, totals, every item readable |
 //! | is our clock wrong | `auth` | the `Date` header of a refused assertion |
-//! | which lines changed | `patch` | a whole patch that agrees with GitHub's own counts |
+//! | which lines changed | `domain::patch` | a whole patch that agrees with GitHub's own counts |
 //!
 //! Three rules run through all of them. **Absence is not success:** what is missing, null, cut or new
 //! is kept as unknown, or leaves its list incomplete. **A 404 proves little:** it may be a missing
@@ -29,13 +29,12 @@
 //!
 //! `transport` sends one request; `auth` and `tokens` put a name to it; `quota` keeps calls away for
 //! a while; `client` joins these and knows what may be done twice; `listing`, `reads` and `writes` are
-//! the endpoints; `registration` asks before there is an App; `wire` and `patch` turn what came into facts, and are pure.
+//! the endpoints; `registration` asks before there is an App; `wire` turns what came into facts, and is pure.
 
 pub mod auth;
 pub mod client;
 mod listing;
 mod merging;
-mod patch;
 mod quota;
 mod reads;
 mod refusal;

@@ -2,11 +2,12 @@
 //!
 //! A report reaches the App in a check run's output, a review, a comment, or by post. The document
 //! says much about itself, and none of it is believed about identity: who reported is what GitHub
-//! (or a key) says of the carrier. `parse` reads documents, `collect` finds
+//! (or a key) says of the carrier. `parse` reads documents, `write` makes them, `collect` finds
 //! them in a snapshot and attaches the principal; judging them is the gates' work.
 
 pub mod collect;
 pub mod parse;
+pub mod write;
 
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::{Account, actor, need, oid};
 use crate::domain::facts::{ChangeKind, ChangedHunk, FileChange, PullCommit};
 use crate::domain::model::Oid;
-use crate::github::{Answer, patch};
+use crate::domain::patch;
+use crate::github::Answer;
 
 /// The id of the file without content, in git's two hashes.
 const EMPTY_BLOBS: [&str; 2] = [

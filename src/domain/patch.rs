@@ -8,10 +8,10 @@
 //! that is cut off, or that is no unified diff, gives nothing, which is "cannot tell" and never "no
 //! change". The caller compares with GitHub's own counts of added and removed lines on top.
 
-use crate::domain::facts::ChangedHunk;
+use super::facts::ChangedHunk;
 
 /// Reads a patch. `None` when it is not a whole unified diff.
-pub(super) fn hunks(patch: &str) -> Option<Vec<ChangedHunk>> {
+pub fn hunks(patch: &str) -> Option<Vec<ChangedHunk>> {
     let mut hunks = Vec::new();
     // A last line break ends the last line; it does not begin another.
     let patch = patch.strip_suffix('\n').unwrap_or(patch);
