@@ -1,0 +1,11 @@
+use shop::{shipping, total};
+
+#[test]
+fn few_pieces_cost_what_they_cost() {
+    assert_eq!(total(&[200, 300]), 500);
+}
+
+#[test]
+fn a_small_order_pays_for_shipping() {
+    assert_eq!(shipping(500), 490);
+}
