@@ -36,14 +36,16 @@ pub(super) enum Step {
 }
 
 impl Step {
-    pub(super) fn old(self) -> Option<usize> {
+    /// The line that stood here.
+    pub(super) fn was(self) -> Option<usize> {
         match self {
             Self::Pair { old, .. } | Self::Removed { old } => Some(old),
             Self::Added { .. } => None,
         }
     }
 
-    pub(super) fn new(self) -> Option<usize> {
+    /// The line that stands here now.
+    pub(super) fn is(self) -> Option<usize> {
         match self {
             Self::Pair { new, .. } | Self::Added { new } => Some(new),
             Self::Removed { .. } => None,
@@ -143,7 +145,7 @@ impl<'a> Place<'a> {
             push(line);
         }
         for (index, step) in self.steps.iter().enumerate() {
-            let line = match (undone(index), step.old(), step.new()) {
+            let line = match (undone(index), step.was(), step.is()) {
                 (true, old, _) => old.map(|old| &*self.removed[old]),
                 (false, _, new) => new.map(|new| self.line(self.added.start + new)),
             };

@@ -17,6 +17,9 @@
 //! Pieces and lines whose undoing the parser does not understand are left out: they would fail any test.
 //! The whole hunk stays in even so, because something must be said of it; [`breaks_syntax`] tells.
 //!
+//! Tests that stand among the code ([`only_tests`]) have no finer mutants: a changed test fails for
+//! itself.
+//!
 //! Known limits: a mutant can mean the same as the head (a survivor that no test could kill); logging is
 //! code like any other; undoing one hunk can break the build where another needs it, which is what the
 //! finer rounds are for. Rounds are bounded in number and in bytes, and picked evenly where cut.
@@ -185,6 +188,32 @@ pub fn only_comments(file: &FileText, hunk: &ChangedHunk) -> bool {
         place.bytes(place.added.clone()),
     );
     added.is_some() && added == said(old_path, &file.old, removed)
+}
+
+/// Whether a hunk touches nothing but tests that stand among the code they test (`#[cfg(test)]`,
+/// `#[test]`), blanks and comments aside. Undoing a test makes no other test fail.
+///
+/// Known for Rust alone: elsewhere tests have files of their own, which a policy leaves out by name.
+pub fn only_tests(file: &FileText, hunk: &ChangedHunk) -> bool {
+    let place = Place::new(file, hunk);
+    let old_path = file.change.old_path.as_ref().unwrap_or(&file.change.path);
+    // Whether a side is tests alone; `None` where it has no lines.
+    let side = |path: &str, text: &Option<Vec<u8>>, bytes: Range<usize>| {
+        let text = text.as_deref().filter(|_| !bytes.is_empty())?;
+        let syntax = Syntax::of(path, text);
+        Some(syntax.is_some_and(|it| it.understands(&bytes) && it.tests_alone(bytes)))
+    };
+    let added = side(
+        &file.change.path,
+        &file.new,
+        place.bytes(place.added.clone()),
+    );
+    let removed = match place.old_bytes(0..usize::MAX) {
+        Some(bytes) => side(old_path, &file.old, bytes),
+        None => (!place.removed.is_empty()).then_some(false),
+    };
+    let alone = [added, removed].into_iter().flatten();
+    alone.reduce(|a, b| a && b) == Some(true) && !only_comments(file, hunk)
 }
 
 /// Whether a mutant is no text of its language any more, though the head is. Its tests would fail

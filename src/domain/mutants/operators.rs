@@ -121,6 +121,7 @@ impl Finder<'_, '_> {
             || directive
             || asked_of_the_compiler
             || interface
+            || self.syntax.is_test(&visit.node.byte_range())
             || CLOSED.contains(&kind)
     }
 
@@ -139,6 +140,7 @@ impl Finder<'_, '_> {
             }
             "boolean_literal" | "true" | "false" if node.is_named() => self.flip(node),
             kind if NUMBERS.contains(&kind) => self.number(visit),
+            _ if visit.parent().is_some_and(|it| it.kind() == "token_tree") => self.token(node),
             _ => {}
         }
         if let Some(condition) = self.condition(node) {
@@ -187,6 +189,21 @@ impl Finder<'_, '_> {
         }
     }
 
+    /// What stands in a macro of Rust is known word by word only. Angle brackets without blanks around
+    /// them can belong to a type.
+    fn token(&mut self, node: Node<'_>) {
+        let blank = |at: Option<usize>| {
+            let byte = at.and_then(|at| self.syntax.text.get(at));
+            byte.is_some_and(u8::is_ascii_whitespace)
+        };
+        let apart = blank(node.start_byte().checked_sub(1)) && blank(Some(node.end_byte()));
+        match node.kind() {
+            "==" | "!=" | "<=" | ">=" => self.swap(node),
+            "<" | ">" if apart => self.swap(node),
+            _ => {}
+        }
+    }
+
     fn flip(&mut self, node: Node<'_>) {
         let flipped = match self.text(node) {
             b"true" => "false",
@@ -203,7 +220,9 @@ impl Finder<'_, '_> {
     fn number(&mut self, visit: &Visit<'_, '_>) {
         let parent = visit.parent().map_or("", |parent| parent.kind());
         // The field of a tuple has a number for a name.
-        if parent == "field_expression" {
+        let before = &self.syntax.text[..visit.node.start_byte()];
+        let field = before.ends_with(b".") && !before.ends_with(b"..");
+        if parent == "field_expression" || parent == "token_tree" && field {
             return;
         }
         let index = parent.starts_with("subscript")

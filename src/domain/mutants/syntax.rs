@@ -88,6 +88,8 @@ pub(super) struct Syntax<'a> {
     /// Comments and strings, in order, none within another.
     comments: Vec<Range<usize>>,
     strings: Vec<Range<usize>>,
+    /// Tests among the code they test, in order.
+    tests: Vec<Range<usize>>,
 }
 
 impl<'a> Syntax<'a> {
@@ -104,10 +106,13 @@ impl<'a> Syntax<'a> {
             parser,
             comments: Vec::new(),
             strings: Vec::new(),
+            tests: Vec::new(),
         };
         let (mut comments, mut strings) = (Vec::new(), Vec::new());
+        let mut tests = Tests::default();
         syntax.walk(&(0..text.len()), &mut |visit| {
             let kind = visit.node.kind();
+            tests.look(text, visit);
             if is_comment(kind) {
                 comments.push(visit.node.byte_range());
             } else if is_string(kind) {
@@ -116,6 +121,7 @@ impl<'a> Syntax<'a> {
             !is_comment(kind) && !is_string(kind)
         });
         (syntax.comments, syntax.strings) = (comments, strings);
+        syntax.tests = tests.found;
         Some(syntax)
     }
 
@@ -189,6 +195,24 @@ impl<'a> Syntax<'a> {
         !self.in_string(bytes.start)
     }
 
+    /// Whether these bytes are part of a test that stands among the code.
+    pub(super) fn is_test(&self, bytes: &Range<usize>) -> bool {
+        let test = self.tests.get(first_after(&self.tests, bytes.start));
+        test.is_some_and(|test| test.start <= bytes.start && bytes.end <= test.end)
+    }
+
+    /// Whether some lines belong to tests, but for blanks and comments between them.
+    pub(super) fn tests_alone(&self, bytes: Range<usize>) -> bool {
+        let mut at = bytes.start;
+        split(&self.text[bytes]).iter().all(|line| {
+            let start = at;
+            at += line.len();
+            // The end of the last line of a test lies behind it.
+            let end = start + line.trim_ascii_end().len();
+            self.is_idle(start..at) || self.is_test(&(start + indent(line)..end))
+        })
+    }
+
     /// Whether a byte stands within a string, not at its beginning.
     fn in_string(&self, byte: usize) -> bool {
         let string = self.strings.get(first_after(&self.strings, byte));
@@ -252,9 +276,57 @@ impl<'a> Syntax<'a> {
             return true;
         };
         let root = tree.root_node();
-        !root.has_error()
-            && !(self.language == Language::Python && broken_block(&tree, content, front))
+        let python = self.language == Language::Python;
+        !(root.has_error() || python && broken_block(&tree, content, front))
     }
+}
+
+/// Finds Rust's tests by the attributes before them.
+#[derive(Default)]
+struct Tests {
+    /// At each depth, where the attributes before the next item begin, and whether they make it a test.
+    before: Vec<Option<(usize, bool)>>,
+    found: Vec<Range<usize>>,
+}
+
+impl Tests {
+    fn look(&mut self, text: &[u8], visit: &Visit<'_, '_>) {
+        let (kind, bytes) = (visit.node.kind(), visit.node.byte_range());
+        let depth = visit.parents.len();
+        self.before.resize(depth + 1, None);
+        let before = &mut self.before[depth];
+        if is_comment(kind) {
+            return;
+        }
+        let said = || String::from_utf8_lossy(&text[bytes.clone()]).into_owned();
+        if kind == "attribute_item" {
+            let (start, test) = before.unwrap_or((bytes.start, false));
+            *before = Some((start, test || makes_a_test(&said())));
+        } else if kind == "inner_attribute_item" && depth == 1 && makes_a_test(&said()) {
+            self.found = vec![0..text.len()];
+        } else if let Some((start, true)) = before.take() {
+            let known = self.found.last().is_some_and(|last| start < last.end);
+            if !known {
+                self.found.push(start..bytes.end);
+            }
+        }
+    }
+}
+
+/// `#[test]`, `#[tokio::test(...)]`, `#[cfg(test)]`, `#[cfg(all(test, ...))]`.
+fn makes_a_test(attribute: &str) -> bool {
+    let words = attribute.trim_start_matches(['#', '!', '[', ' ']);
+    let words = words.trim_end_matches([']', ' ']);
+    let name = words.split(['(', ' ']).next().unwrap_or_default();
+    let asked = words.contains("(test)") || words.contains("(test,") || words.contains(", test)");
+    match name {
+        "cfg" => asked && !words.contains("not(test"),
+        _ => matches!(name.rsplit("::").next(), Some("test" | "rstest" | "bench")),
+    }
+}
+
+fn indent(line: &[u8]) -> usize {
+    line.len() - line.trim_ascii_start().len()
 }
 
 /// Python's grammar takes a colon with nothing behind it, and statements of one block that do not stand

@@ -101,12 +101,12 @@ impl Undo<'_, '_> {
             return None;
         }
         let steps = &self.place.steps[run.clone()];
-        let new: Vec<usize> = steps.iter().filter_map(|step| step.new()).collect();
+        let new: Vec<usize> = steps.iter().filter_map(|step| step.is()).collect();
         let (first, last) = range(self.hunk);
         let (start_line, end_line, what) = match (new.first(), new.last()) {
             (Some(start), Some(end)) => {
                 let line = |new: usize| (self.place.added.start + new) as u64 + 1;
-                let what = match steps.iter().all(|step| step.old().is_none()) {
+                let what = match steps.iter().all(|step| step.was().is_none()) {
                     true => "taken away",
                     false => "undone",
                 };
@@ -116,7 +116,7 @@ impl Undo<'_, '_> {
             _ => {
                 let behind = self.place.steps[run.end..]
                     .iter()
-                    .find_map(|step| step.new());
+                    .find_map(|step| step.is());
                 let behind = behind.map_or(last, |new| (self.place.added.start + new) as u64 + 1);
                 let line = behind.clamp(first, last);
                 (line, line, "put back")
@@ -137,20 +137,21 @@ impl Undo<'_, '_> {
         })
     }
 
-    /// Whether undoing these steps changes nothing but blanks, and comments where they are known.
+    /// Whether undoing these steps changes nothing but blanks, or comments and tests where those are known.
+    /// A test that is changed fails for itself: that proves nothing.
     fn is_idle(&self, run: Range<usize>) -> bool {
         self.place.steps[run].iter().all(|step| {
-            let new = step.new().is_none_or(|new| {
+            let new = step.is().is_none_or(|new| {
                 let line = self.place.added.start + new;
                 match &self.syntax {
-                    Some(syntax) => syntax.is_idle(self.place.bytes(line..line + 1)),
+                    Some(syntax) => syntax.tests_alone(self.place.bytes(line..line + 1)),
                     None => self.place.line(line).trim_ascii().is_empty(),
                 }
             });
             let old =
-                step.old()
+                step.was()
                     .is_none_or(|old| match (self.was, self.place.old_bytes(old..old + 1)) {
-                        (Some(was), Some(bytes)) => was.is_idle(bytes),
+                        (Some(was), Some(bytes)) => was.tests_alone(bytes),
                         _ => self.place.removed[old].trim_ascii().is_empty(),
                     });
             new && old
@@ -175,13 +176,13 @@ impl Undo<'_, '_> {
             };
         if let Some(syntax) = &self.syntax {
             let bytes = self.place.bytes(self.place.added.clone());
-            own(syntax, bytes, index(Step::new));
+            own(syntax, bytes, index(Step::is));
         }
         if let (Some(was), Some(bytes)) = (self.was, self.place.old_bytes(0..usize::MAX)) {
-            own(was, bytes, index(Step::old));
+            own(was, bytes, index(Step::was));
         }
         // Without a parser, what stands between blank lines is one thing.
-        let blank = |step: &Step| match (step.old(), step.new()) {
+        let blank = |step: &Step| match (step.was(), step.is()) {
             (_, Some(new)) => self
                 .place
                 .line(self.place.added.start + new)

@@ -369,3 +369,68 @@ fn a_dropped_statement_is_not_tried_again_as_a_line() {
         .collect();
     assert_eq!(kept, ["     d();", "    c(); "]);
 }
+
+const WITH_TESTS: &str = "fn a(x: u8) -> bool {\n    x < 1\n}\n\n#[cfg(test)]\nmod tests {\n    // Why.\n    \
+    #[test]\n    fn b() {\n        set(2);\n        assert!(a(1) == true);\n    }\n}\n";
+
+#[test]
+fn tests_among_the_code_have_no_finer_mutants() {
+    let file = added("a.rs", WITH_TESTS);
+    let finer = all(&file).split_off(1).concat();
+    assert!(!finer.is_empty());
+    for mutant in finer {
+        assert!(mutant.start_line <= 3, "{mutant:?}");
+    }
+}
+
+#[test]
+fn a_hunk_that_touches_tests_alone_is_recognised() {
+    let (code, tests) = WITH_TESTS.split_once("\n\n").unwrap();
+    let only = |before: &str, removed: &str, added: &str, after: &str| {
+        let file = changed("a.rs", before, removed, added, after);
+        only_tests(&file, &only_hunk(&file))
+    };
+    let code = format!("{code}\n");
+    assert!(only(&code, "", &format!("\n{tests}"), ""));
+    assert!(only(&code, &format!("\n{tests}"), "", ""));
+    let (front, back) = tests.split_at(tests.find("        set(2);").unwrap());
+    let (line, back) = back.split_at(back.find("        assert").unwrap());
+    assert!(only(
+        &format!("{code}{front}"),
+        line,
+        "        set(3);\n",
+        back
+    ));
+    assert!(!only("", "", &format!("{code}{tests}"), ""));
+    assert!(!only(&code, "", "// Why.\n", tests));
+    assert!(!only("", "", &code, tests));
+    for attribute in [
+        "#[cfg(not(test))]",
+        "#[cfg(feature = \"test\")]",
+        "#[allow(test)]",
+    ] {
+        assert!(
+            !only("", "", &format!("{attribute}\nfn b() {{}}\n"), &code),
+            "{attribute}"
+        );
+    }
+    for attribute in [
+        "#[cfg(all(test, unix))]",
+        "#[tokio::test(flavor = \"x\")]",
+        "#[test]\n#[ignore]",
+    ] {
+        assert!(
+            only("", "", &format!("{attribute}\nfn b() {{}}\n"), &code),
+            "{attribute}"
+        );
+    }
+}
+
+#[test]
+fn what_stands_in_a_macro_is_known_word_by_word() {
+    let file = added(
+        "a.rs",
+        "fn a() {\n    ensure!(x.0 >= 1 && b::<u8>() == c && d < 2..3, \"1 < 2\");\n}\n",
+    );
+    insta::assert_snapshot!("macros", told(&file));
+}
