@@ -314,7 +314,7 @@ impl Tests {
     }
 }
 
-/// `#[test]`, `#[tokio::test(...)]`, `#[cfg(test)]`, `#[cfg(all(test, ...))]`.
+/// `#[test]`, `#[runtime::test(...)]`, `#[cfg(test)]`, `#[cfg(all(test, ...))]`.
 fn makes_a_test(attribute: &str) -> bool {
     let words = attribute.trim_start_matches(['#', '!', '[', ' ']);
     let words = words.trim_end_matches([']', ' ']);
