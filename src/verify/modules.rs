@@ -38,6 +38,8 @@ pub(super) async fn lay(
                 ));
             }
             count += 1;
+            std::fs::create_dir_all(place)
+                .map_err(|error| format!("{}: {error}", place.display()))?;
             let own = place.join(count.to_string());
             let (inner, source) = fetched(&origin, &link, &own).await.map_err(|why| {
                 format!(
