@@ -8,9 +8,10 @@
 //! that is known. Where neither tells, the command itself counts as one test, and a kill by it is told by
 //! its exit code and a digest of its output, never by a made-up name.
 //!
-//! Without a build command nothing shows that a mutant compiles. Then a run that executed nothing is
-//! taken as one that did not build, as is one whose output is that of a compiler where no runner is known.
-//! A test program that crashes (ends by a signal) did build: that is a kill.
+//! Where a runner is known, a command that fails while no test did is no kill: a test file could not be
+//! loaded, or the runner could not start. A test program that crashes is one: it was built, and died of the
+//! mutant (unless it was killed from outside, as for want of memory). Without a build command nothing shows
+//! that a mutant compiles; then an output that is a compiler's is taken for one.
 
 use std::path::{Path, PathBuf};
 
@@ -127,6 +128,8 @@ pub(super) struct Tests {
     pub ran: Ran,
     /// What it says of its tests; `None` where nobody could tell.
     pub log: Option<TestLog>,
+    /// A report says so, not the output, in which anybody may write.
+    pub reported: bool,
     /// What is odd about its reports.
     pub oddity: Option<String>,
 }
@@ -135,16 +138,22 @@ impl Tests {
     /// Reads a run that just ended.
     pub fn read(ran: Ran, reports: &Reports, work: &Path) -> Self {
         let (log, oddity) = match reports.read(work) {
-            Ok(Some(log)) => (Some(log), None),
-            Ok(None) if reports.patterns.is_empty() => (testlog::from_output(&ran.output), None),
-            Ok(None) => {
+            Ok(log) if log.is_some() || reports.patterns.is_empty() => (log, None),
+            Ok(_) => {
                 let patterns = reports.patterns.patterns().join(", ");
-                let oddity = format!("the tests wrote no JUnit report at {patterns}");
-                (testlog::from_output(&ran.output), Some(oddity))
+                (
+                    None,
+                    Some(format!("the tests wrote no JUnit report at {patterns}")),
+                )
             }
-            Err(why) => (testlog::from_output(&ran.output), Some(why)),
+            Err(why) => (None, Some(why)),
         };
-        Self { ran, log, oddity }
+        Self {
+            reported: log.is_some(),
+            log: log.or_else(|| testlog::from_output(&ran.output)),
+            ran,
+            oddity,
+        }
     }
 
     /// How many tests ran; the command itself is one where nothing tells.
@@ -161,6 +170,11 @@ impl Tests {
                 }
             }
         }
+    }
+
+    /// Whether the output names failed tests and the exit code says that none did.
+    fn hides_failures(&self) -> bool {
+        !self.reported && self.ran.end == End::Code(0)
     }
 
     /// The run by its exit code and output, where no test has a name.
@@ -194,6 +208,9 @@ pub(super) fn health(tests: &Tests) -> Health {
     }
     if let Some(oddity) = &tests.oddity {
         return Health::Unclear(oddity.clone());
+    }
+    if !counted.failures.is_empty() && tests.hides_failures() {
+        return Health::Unclear(HIDDEN.to_owned());
     }
     if !counted.failures.is_empty() {
         return Health::Red(counted.failures.into_iter().collect());
@@ -243,6 +260,9 @@ impl Fate {
     }
 }
 
+const HIDDEN: &str =
+    "the output names tests that failed, and the exit code is 0: is it lost in a pipe?";
+
 /// Judges a mutant's run against that of the head, which was green.
 pub(super) fn fate(baseline: &Tests, tests: &Tests, was_built: bool) -> Fate {
     let unviable = |note: &str| Fate::of(MutantStatus::Unviable, note);
@@ -258,30 +278,60 @@ pub(super) fn fate(baseline: &Tests, tests: &Tests, was_built: bool) -> Fate {
     }
     let known = baseline.log.is_some();
     if let Some(log) = &tests.log {
-        // Green before, so every name is new. An exit code of 0 does not hide a test that failed.
+        // Green before, so every name is new.
         let names: Vec<_> = log.failures.iter().take(NAMES).cloned().collect();
+        if !names.is_empty() && tests.hides_failures() {
+            return unviable(HIDDEN);
+        }
         if !names.is_empty() {
             return Fate::killed(names);
         }
-        if log.executed == 0 && !matches!(end, End::Signal(_)) {
-            return unviable("no test was executed");
-        }
     }
-    match (end, &tests.log) {
-        (End::Code(0), None) if known => unviable("whether a test was executed is not known"),
-        (End::Code(0), Some(log)) if log.failed > 0 => Fate::killed(vec![tests.signature()]),
-        (End::Code(0), _) => Fate {
+    if let End::Signal(signal @ (9 | 15)) = end {
+        // Nobody but the system or a person sends these: memory was short, or somebody stopped it.
+        return unviable(&format!(
+            "the tests were killed from outside by signal {signal}"
+        ));
+    }
+    let counted = tests.log.as_ref();
+    match end {
+        End::Code(0) if known && counted.is_none_or(|log| log.executed == 0) => {
+            unviable("no test was executed")
+        }
+        End::Code(0) if counted.is_some_and(|log| log.failed > 0) => {
+            unviable("a test file could not be loaded")
+        }
+        End::Code(0) => Fate {
             status: MutantStatus::Survived,
             killed_by: Vec::new(),
             note: None,
         },
-        (End::Signal(_), _) | (_, Some(_)) => Fate::killed(vec![tests.signature()]),
-        (_, None) if known => unviable("the tests ended before the first of them was told"),
-        (_, None) if !was_built && looks_like_a_compiler(&tests.ran.output) => {
+        _ if !was_built && looks_like_a_compiler(&tests.ran.output) => {
             unviable("its output is that of a compiler")
         }
-        (_, None) => Fate::killed(vec![tests.signature()]),
+        End::Signal(_) => Fate::killed(vec![tests.signature()]),
+        _ if known && crashed(&tests.ran.output) => Fate::killed(vec![tests.signature()]),
+        _ if counted.is_some_and(|log| log.failed > 0) => {
+            unviable("a test file could not be loaded")
+        }
+        _ if known => unviable("the test command failed, and no test did"),
+        _ => Fate::killed(vec![tests.signature()]),
     }
+}
+
+/// Words by which runners tell that a test program died.
+fn crashed(output: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "SIGSEGV",
+        "SIGABRT",
+        "SIGBUS",
+        "SIGILL",
+        "SIGFPE",
+        "Segmentation fault",
+        "Fatal Python error",
+        "core dumped",
+    ];
+    WORDS.iter().any(|word| output.contains(word))
 }
 
 /// Words of compilers and interpreters that refuse a source text.
@@ -304,3 +354,6 @@ fn looks_like_a_compiler(output: &str) -> bool {
     ];
     WORDS.iter().any(|word| output.contains(word))
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,9 +50,12 @@ pub(super) struct Workshop {
     stamp: SystemTime,
 }
 
+/// A file as it was, where there was one.
+type Before = Option<(Vec<u8>, std::fs::Permissions)>;
+
 /// What a mutant replaced.
 pub(super) struct Replaced {
-    files: Vec<(PathBuf, Option<(Vec<u8>, std::fs::Permissions)>)>,
+    files: Vec<(PathBuf, Before)>,
     made: Vec<PathBuf>,
 }
 
