@@ -156,3 +156,54 @@ pub(super) fn name(mutant: &Mutant) -> String {
     }
     digest(parts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fate(status: MutantStatus) -> Fate {
+        Fate {
+            status,
+            killed_by: vec!["a_test".to_owned()],
+            note: None,
+        }
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_passed_over_and_the_rest_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/journal");
+        let mut journal = Journal::open(&path, "one", true).unwrap();
+        journal.note("m", &fate(MutantStatus::Killed), 1.5).unwrap();
+        drop(journal);
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        text.push_str("{\"mutant\":\"n\",\"sta");
+        std::fs::write(&path, text).unwrap();
+        let journal = Journal::open(&path, "one", true).unwrap();
+        assert_eq!(journal.recall("m"), Some((fate(MutantStatus::Killed), 1.5)));
+        assert_eq!(journal.knows(), 1);
+        drop(journal);
+        // What it knew is on disk again.
+        assert_eq!(Journal::open(&path, "one", true).unwrap().knows(), 1);
+        assert_eq!(Journal::open(&path, "another", true).unwrap().knows(), 0);
+    }
+
+    /// B166: what a slow machine did is not remembered.
+    #[test]
+    fn time_outs_are_not_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let mut journal = Journal::open(&path, "one", false).unwrap();
+        for (name, status) in [("a", MutantStatus::Timeout), ("b", MutantStatus::Skipped)] {
+            journal.note(name, &fate(status), 1.0).unwrap();
+        }
+        drop(journal);
+        assert_eq!(Journal::open(&path, "one", true).unwrap().knows(), 0);
+    }
+
+    #[test]
+    fn lists_that_read_alike_have_different_digests() {
+        assert_ne!(digest([&b"ab"[..], b"c"]), digest([&b"a"[..], b"bc"]));
+        assert_ne!(digest([&b""[..]]), digest([]));
+    }
+}

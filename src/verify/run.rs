@@ -208,3 +208,73 @@ async fn kept(mut output: pipe::Receiver) -> (String, String) {
     let digest = hex::encode(digest.finalize());
     (text, digest[..12].to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::sandbox::{Walls, environment};
+
+    fn room(folder: &std::path::Path) -> Room {
+        Room {
+            work: folder.to_owned(),
+            scratch: folder.to_owned(),
+            walls: Walls::None("a test".to_owned()),
+            environment: environment(std::env::vars_os()),
+        }
+    }
+
+    async fn done(line: &str) -> Ran {
+        let folder = tempfile::tempdir().unwrap();
+        run(&room(folder.path()), line, Duration::from_secs(600))
+            .await
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_long_output_is_kept_at_its_ends_and_its_digest_is_of_all() {
+        let print = "yes 0123456789 | head -c 20000000";
+        let ran = done(&format!("echo first; {print}; echo last")).await;
+        assert_eq!(ran.end, End::Code(0));
+        assert!(ran.output.len() < HEAD + TAIL + 100, "{}", ran.output.len());
+        assert!(ran.output.starts_with("first\n") && ran.output.ends_with("last\n"));
+        assert!(ran.output.contains("the middle of the output is left out"));
+        let sum = done(&format!("(echo first; {print}; echo last) | sha256sum")).await;
+        assert_eq!(ran.digest, sum.output[..12]);
+    }
+
+    #[tokio::test]
+    async fn both_streams_come_in_their_order() {
+        let ran = done("echo 1; echo 2 >&2; echo 3; exit 7").await;
+        assert_eq!((ran.output.as_str(), ran.end), ("1\n2\n3\n", End::Code(7)));
+    }
+
+    #[tokio::test]
+    async fn a_signal_is_told_whether_the_shell_or_its_child_was_hit() {
+        assert_eq!(done("kill -SEGV $$").await.end, End::Signal(11));
+        assert_eq!(
+            done("sh -c 'kill -SEGV $$'; exit $?").await.end,
+            End::Signal(11)
+        );
+        assert_eq!(End::Signal(11).code(), 139);
+    }
+
+    /// Whoever waits may be cancelled, by a signal to this program.
+    #[tokio::test]
+    async fn a_run_that_nobody_waits_for_any_more_is_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let begun = folder.path().join("begun");
+        let room = room(folder.path());
+        let line = "setsid sleep 86402.5 & touch begun; sleep 86402.5";
+        let waiting = run(&room, line, Duration::from_secs(600));
+        tokio::select! {
+            _ = waiting => panic!("it sleeps for a day"),
+            () = async { while !begun.exists() { tokio::task::yield_now().await } } => {}
+        }
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = entries.flat_map(|entry| std::fs::read(entry.path().join("cmdline")));
+        let left = lines.filter(|line| {
+            line.ends_with(b"\0sleep\x0086402.5\0") || line.starts_with(b"sleep\x0086402.5")
+        });
+        assert_eq!(left.count(), 0);
+    }
+}

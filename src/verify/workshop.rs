@@ -406,3 +406,37 @@ fn open_up(folder: &Path) {
 fn told(path: &Path, error: &std::io::Error) -> String {
     format!("{}: {error}", path.display())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_newer_by_a_second_and_never_older_than_now() {
+        let at = |seconds: u64, nanos: u32| UNIX_EPOCH + Duration::new(seconds, nanos);
+        assert_eq!(newer(at(5, 0), at(9, 3)), at(9, 3));
+        assert_eq!(newer(at(9, 1), at(9, 3)), at(10, 0));
+        assert_eq!(newer(at(12, 0), at(9, 3)), at(13, 0));
+    }
+
+    #[test]
+    fn no_path_leads_out_of_the_work_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let work = folder.path().join("work");
+        std::fs::create_dir_all(work.join("real")).unwrap();
+        std::os::unix::fs::symlink(folder.path(), work.join("link")).unwrap();
+        assert_eq!(inside(&work, "real/a"), Ok(work.join("real/a")));
+        assert_eq!(inside(&work, "new/a"), Ok(work.join("new/a")));
+        for wrong in [
+            "",
+            "/etc/passwd",
+            "../a",
+            "real/../../a",
+            "link/a",
+            ".git/config",
+            "a/.git",
+        ] {
+            assert!(inside(&work, wrong).is_err(), "{wrong}");
+        }
+    }
+}
