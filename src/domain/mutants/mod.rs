@@ -8,7 +8,39 @@
 //! single lines undone, then small operator mutants on the added lines. A finer round is worth its time
 //! only where the rounds before it decided nothing (their mutants did not build).
 
-use super::facts::{ChangeKind, ChangedHunk, FileChange};
+//!
+//! What holds of every mutant: it differs from the head; no other has the same contents; it touches the
+//! hunk's lines and no other byte, so that line ends, a missing last line end, a byte order mark and bytes
+//! that are no text stay as they are. Operators never touch strings and comments: a parser tells them
+//! apart, and in languages without a parser only plain lines are touched.
+//!
+//! Pieces and lines whose undoing the parser does not understand are left out: they would fail any test.
+//! The whole hunk stays in even so, because something must be said of it; [`breaks_syntax`] tells.
+//!
+//! Tests that stand among the code ([`only_tests`]) have no finer mutants: a changed test fails for
+//! itself.
+//!
+//! Known limits: a mutant can mean the same as the head (a survivor that no test could kill); logging is
+//! code like any other; undoing one hunk can break the build where another needs it, which is what the
+//! finer rounds are for. Rounds are bounded in number and in bytes, and picked evenly where cut.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+
+use super::facts::{ChangedHunk, FileChange};
+
+use lines::Place;
+use operators::Edit;
+use syntax::{Language, Syntax};
+use undo::Undo;
+
+mod bodies;
+mod caution;
+mod lines;
+mod operators;
+mod syntax;
+mod undo;
 
 /// A changed file with its content on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,36 +111,238 @@ pub struct Mutant {
 }
 
 /// Everything to try for one changed hunk, round by round. No round is empty; no mutant leaves the tree
-/// as it is.
+/// as it is, and none is there twice. A hunk that changes nothing has no rounds.
 pub fn rounds(file: &FileText, hunk: &ChangedHunk) -> Vec<Vec<Mutant>> {
-    let whole = Mutant {
-        path: file.change.path.clone(),
-        start_line: hunk.new_start.max(1),
-        end_line: (hunk.new_start + hunk.new_lines)
-            .saturating_sub(1)
-            .max(hunk.new_start.max(1)),
-        kind: Kind::RevertHunk,
-        what: "the change undone".to_owned(),
-        files: match file.change.kind {
-            ChangeKind::Removed => vec![(file.change.path.clone(), file.old.clone())],
-            _ => vec![(file.change.path.clone(), undone(file, hunk))],
-        },
-    };
-    vec![vec![whole]]
+    let mut known = Known::default();
+    let mut rounds = vec![known.fresh(file, undo::whole(file, hunk).into_iter().collect())];
+    if let Some(head) = &file.new {
+        let place = Place::new(file, hunk);
+        let most = most(head.len());
+        let mut syntax = understood(file, &place);
+        let was = file.old.as_deref().and_then(|old| {
+            let path = file.change.old_path.as_ref().unwrap_or(&file.change.path);
+            Syntax::of(path, old)
+        });
+        let mut undo = Undo {
+            file,
+            hunk,
+            place: &place,
+            syntax: syntax.as_mut(),
+            was: was.as_ref(),
+            most,
+        };
+        rounds.push(known.fresh(file, undo.pieces()));
+        rounds.push(known.fresh(file, undo.single_lines()));
+        let edits = match (&syntax, Language::of(&file.change.path)) {
+            (Some(syntax), _) => operators::edits(syntax, &place.bytes(place.added.clone())),
+            (None, Some(_)) => Vec::new(),
+            (None, None) => caution::edits(&file.change.path, head, &place),
+        };
+        let edits = edits
+            .into_iter()
+            .filter(|edit| !known.knows_without(head, edit, &place));
+        let mut edits: Vec<Edit> = edits.collect();
+        edits.sort_by_key(|edit| edit.rank);
+        let edited = likeliest(edits, most).into_iter();
+        let edited = edited
+            .map(|edit| mutant(file, head, &place, edit))
+            .collect();
+        rounds.push(known.fresh(file, edited));
+    }
+    rounds.retain(|round| !round.is_empty());
+    rounds
 }
 
-fn undone(file: &FileText, hunk: &ChangedHunk) -> Option<Vec<u8>> {
-    let new = file.new.as_deref().unwrap_or_default();
-    let lines: Vec<&[u8]> = new.split_inclusive(|byte| *byte == b'\n').collect();
-    let start = usize::try_from(hunk.new_start).unwrap_or(usize::MAX);
-    let gap = usize::from(hunk.new_lines > 0);
-    let before = start.saturating_sub(gap).min(lines.len());
-    let after = (before + usize::try_from(hunk.new_lines).unwrap_or(usize::MAX)).min(lines.len());
-    let mut content = lines[..before].concat();
-    for line in &hunk.removed {
-        content.extend_from_slice(line.as_bytes());
-        content.push(b'\n');
+/// Whether a hunk touches nothing but comments and blanks, on both sides, so that no test can see it.
+///
+/// Asked of the parser alone: in a language without one, and where it does not understand the lines, the
+/// answer is no. Comments that tools obey (`//go:build`, `# coding:`, `#!`) are no mere comments.
+pub fn only_comments(file: &FileText, hunk: &ChangedHunk) -> bool {
+    let place = Place::new(file, hunk);
+    if place.steps.is_empty() {
+        return false;
     }
-    content.extend(lines[after..].concat());
-    Some(content)
+    let old_path = file.change.old_path.as_ref().unwrap_or(&file.change.path);
+    let said = |path: &str, text: &Option<Vec<u8>>, bytes: Range<usize>| {
+        Language::of(path)?;
+        if bytes.is_empty() {
+            return Some(Vec::new());
+        }
+        let text = text.as_deref()?;
+        let syntax = Syntax::of(path, text)?;
+        // What stands before `import "C"` is a comment to Go and a program to its C compiler.
+        let holds_c = syntax.language == Language::Go && holds(text, b"import \"C\"");
+        let clear = syntax.understands(&bytes) && !holds_c;
+        clear.then(|| syntax.said(bytes)).flatten()
+    };
+    // Removed lines that were not found cannot be asked about.
+    let Some(removed) = place
+        .old_bytes(0..usize::MAX)
+        .or_else(|| place.removed.is_empty().then_some(0..0))
+    else {
+        return false;
+    };
+    let added = said(
+        &file.change.path,
+        &file.new,
+        place.bytes(place.added.clone()),
+    );
+    added.is_some() && added == said(old_path, &file.old, removed)
 }
+
+/// Whether a hunk touches nothing but tests that stand among the code they test (`#[cfg(test)]`,
+/// `#[test]`), blanks and comments aside. Undoing a test makes no other test fail.
+///
+/// Known for Rust alone: elsewhere tests have files of their own, which a policy leaves out by name.
+pub fn only_tests(file: &FileText, hunk: &ChangedHunk) -> bool {
+    let place = Place::new(file, hunk);
+    let old_path = file.change.old_path.as_ref().unwrap_or(&file.change.path);
+    // Whether a side is tests alone; `None` where it has no lines.
+    let side = |path: &str, text: &Option<Vec<u8>>, bytes: Range<usize>| {
+        let text = text.as_deref().filter(|_| !bytes.is_empty())?;
+        let syntax = Syntax::of(path, text);
+        Some(syntax.is_some_and(|it| it.understands(&bytes) && it.tests_alone(bytes)))
+    };
+    let added = side(
+        &file.change.path,
+        &file.new,
+        place.bytes(place.added.clone()),
+    );
+    let removed = match place.old_bytes(0..usize::MAX) {
+        Some(bytes) => side(old_path, &file.old, bytes),
+        None => (!place.removed.is_empty()).then_some(false),
+    };
+    let alone = [added, removed].into_iter().flatten();
+    alone.reduce(|a, b| a && b) == Some(true) && !only_comments(file, hunk)
+}
+
+/// Whether a mutant is no text of its language any more, though the head is. Its tests would fail
+/// whatever they test, and where nothing is built nothing would say so.
+pub fn breaks_syntax(file: &FileText, mutant: &Mutant) -> bool {
+    let Some(head) = file.new.as_deref() else {
+        return false;
+    };
+    let content = mutant
+        .files
+        .iter()
+        .find(|(path, _)| *path == file.change.path);
+    let Some((_, Some(content))) = content else {
+        return false;
+    };
+    Syntax::of(&file.change.path, head).is_some_and(|mut syntax| !syntax.still_parses(content))
+}
+
+/// The parser's view of the head, where it understands the added lines.
+fn understood<'a>(file: &'a FileText, place: &Place<'_>) -> Option<Syntax<'a>> {
+    let syntax = Syntax::of(&file.change.path, file.new.as_deref()?)?;
+    syntax
+        .understands(&place.bytes(place.added.clone()))
+        .then_some(syntax)
+}
+
+/// How many mutants a round may have: each holds a whole file, and each costs a run of the tests.
+fn most(size: usize) -> usize {
+    const MUTANTS: usize = 200;
+    const BYTES: usize = 64 * 1024 * 1024;
+    (BYTES / (size + 1)).clamp(4, MUTANTS)
+}
+
+/// At most so many of a list, spread evenly over it.
+fn spread<T>(list: Vec<T>, most: usize) -> Vec<T> {
+    let count = list.len();
+    if count <= most {
+        return list;
+    }
+    let picked = list.into_iter().enumerate();
+    let picked = picked.filter(|(index, _)| index * most / count != (index + 1) * most / count);
+    picked.map(|(_, item)| item).collect()
+}
+
+/// The first kinds in their order; of the kind that does not fit any more, some from everywhere.
+fn likeliest(edits: Vec<Edit>, most: usize) -> Vec<Edit> {
+    let mut taken: Vec<Edit> = Vec::new();
+    for group in edits.chunk_by(|a, b| a.rank == b.rank) {
+        taken.extend(spread(group.to_vec(), most - taken.len()));
+    }
+    taken
+}
+
+fn mutant(file: &FileText, head: &[u8], place: &Place<'_>, edit: Edit) -> Mutant {
+    let Range { start, end } = edit.bytes;
+    let line = |byte: usize| place.line_of(byte) as u64 + 1;
+    Mutant {
+        path: file.change.path.clone(),
+        start_line: line(start),
+        end_line: line(end.saturating_sub(1).max(start)),
+        kind: edit.kind,
+        what: edit.what,
+        files: vec![(
+            file.change.path.clone(),
+            Some([&head[..start], &edit.with, &head[end..]].concat()),
+        )],
+    }
+}
+
+fn holds(text: &[u8], words: &[u8]) -> bool {
+    text.windows(words.len()).any(|window| window == words)
+}
+
+/// What was made already.
+#[derive(Default)]
+struct Known {
+    exact: HashSet<u64>,
+    /// Without blank lines and blanks at the ends of lines.
+    loose: HashSet<u64>,
+}
+
+impl Known {
+    /// Those that were not made before and are not the head.
+    fn fresh(&mut self, file: &FileText, mutants: Vec<Mutant>) -> Vec<Mutant> {
+        let new = mutants.into_iter().filter(|mutant| {
+            let head = [(file.change.path.clone(), file.new.clone())];
+            if mutant.files == head {
+                return false;
+            }
+            if let [(_, Some(content))] = mutant.files.as_slice() {
+                self.loose.insert(loosely(&[content]));
+            }
+            let mut hasher = DefaultHasher::new();
+            mutant.files.hash(&mut hasher);
+            self.exact.insert(hasher.finish())
+        });
+        new.collect()
+    }
+
+    /// Whether dropping a statement that has its lines to itself was tried as these lines undone.
+    fn knows_without(&self, head: &[u8], edit: &Edit, place: &Place<'_>) -> bool {
+        if edit.kind != Kind::DropStatement {
+            return false;
+        }
+        let lines = place.line_of(edit.bytes.start)..place.line_of(edit.bytes.end - 1) + 1;
+        let bytes = place.bytes(lines);
+        let before = &head[bytes.start..edit.bytes.start];
+        let after = head[edit.bytes.end..bytes.end].trim_ascii();
+        let alone = before.trim_ascii().is_empty() && matches!(after, b"" | b";");
+        alone
+            && self
+                .loose
+                .contains(&loosely(&[&head[..bytes.start], &head[bytes.end..]]))
+    }
+}
+
+fn loosely(parts: &[&[u8]]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for line in parts
+        .iter()
+        .flat_map(|part| part.split(|byte| *byte == b'\n'))
+    {
+        let line = line.trim_ascii_end();
+        if !line.is_empty() {
+            line.hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests;
