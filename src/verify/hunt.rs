@@ -206,6 +206,14 @@ impl Hunt<'_> {
         shared: &Shared<'_>,
     ) -> Result<(Fate, Option<Duration>), String> {
         let name = journal::name(mutant);
+        if spot.broken.contains(&name) {
+            // Without a build an interpreter would call it a failed test.
+            let fate = Fate::of(
+                MutantStatus::Unviable,
+                "it is no text of its language any more",
+            );
+            return Ok((fate, None));
+        }
         let known = locked(&shared.journal).recall(&name);
         if let Some((fate, seconds)) = known {
             return Ok((fate, Duration::try_from_secs_f64(seconds).ok()));

@@ -227,11 +227,12 @@ impl Report {
                 self.notes.push(one.fate.note);
                 mutants.push(mutant);
             }
-            if !caught && !lived {
+            if !caught && !lived && !spot.exempt {
                 sum.open.push(unproven(spot, last));
             }
         }
-        sum.places = found.spots.len();
+        sum.places = found.spots.iter().filter(|spot| !spot.exempt).count();
+        sum.exempt = found.spots.len() - sum.places;
         sum.unviable = !mutants.is_empty()
             && mutants
                 .iter()
@@ -258,7 +259,12 @@ impl Report {
             return self.conclude(Outcome::Rejected, None, &why);
         }
         if sum.places == 0 {
-            let why = "no critical line changed: approved by the tests alone, nothing was mutated";
+            let why = match sum.exempt {
+                0 => "no critical line changed: approved by the tests alone, nothing was mutated",
+                _ => {
+                    "only comments or tests changed in critical files: approved by the tests alone"
+                }
+            };
             return self.conclude(Outcome::Approved, None, why);
         }
         for (path, line, why) in &sum.open {
@@ -361,6 +367,8 @@ pub(super) struct Found<'a> {
 #[derive(Default)]
 struct Sum {
     places: usize,
+    /// Places that no test could see.
+    exempt: usize,
     kills: u64,
     /// Places that nothing was shown of: path, line, sentence.
     open: Vec<(String, u64, String)>,

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 use super::diff::Change;
 use super::git::Git;
+use super::journal;
 use crate::domain::facts::{Comparison, FileChange, Listing};
 use crate::domain::gate::hunks::{Hunk, critical};
 use crate::domain::mutants::{self, FileText, Kind, Mutant};
@@ -25,6 +26,10 @@ pub(super) struct Spot {
     pub stand_in: Mutant,
     /// Why there is nothing to try.
     pub barred: Option<String>,
+    /// No test could ever see this change, so that none is asked for.
+    pub exempt: bool,
+    /// Names of mutants that are no text of their language: no test need run to know that.
+    pub broken: BTreeSet<String>,
     /// Its file's content, for showing what a mutant changed.
     pub head: Option<Vec<u8>>,
     /// Paths that are to be executable when a mutant brings them back.
@@ -64,6 +69,18 @@ pub(super) async fn find(
 
 fn spot(change: &Change, text: &FileText, hunk: &Hunk<'_>) -> Spot {
     let mut spot = barred(&text.change, Some(hunk), "there is nothing in it to break");
+    let unseen = if mutants::only_comments(text, hunk.lines) {
+        Some("only comments changed, which no test can see")
+    } else if mutants::only_tests(text, hunk.lines) {
+        Some("only tests changed, which no other test can see")
+    } else {
+        None
+    };
+    if let Some(why) = unseen {
+        spot.barred = Some(why.to_owned());
+        spot.exempt = true;
+        return spot;
+    }
     let rounds = mutants::rounds(text, hunk.lines).into_iter().map(|round| {
         let real = round.into_iter().filter(|mutant| changes(text, mutant));
         real.collect::<Vec<_>>()
@@ -81,6 +98,9 @@ fn spot(change: &Change, text: &FileText, hunk: &Hunk<'_>) -> Spot {
         .filter(|(path, _)| change.was_executable(path))
         .map(|(path, _)| path.clone())
         .collect();
+    let all = spot.rounds.iter().flatten();
+    let broken = all.filter(|mutant| mutants::breaks_syntax(text, mutant));
+    spot.broken = broken.map(journal::name).collect();
     spot.head.clone_from(&text.new);
     spot
 }
@@ -112,6 +132,8 @@ fn barred(file: &FileChange, hunk: Option<&Hunk<'_>>, why: &str) -> Spot {
             files: Vec::new(),
         },
         barred: Some(why.to_owned()),
+        exempt: false,
+        broken: BTreeSet::new(),
         head: None,
         executable: BTreeSet::new(),
     }

@@ -336,3 +336,90 @@ fn wrong_use_says_what_to_do() {
     let words = ["--test", "true", "--repo", "acme/shop"];
     assert!(told(&words).contains("the base `main` is not in this checkout"));
 }
+
+/// B175: a change that no test can see has its way through.
+#[test]
+fn a_change_of_comments_alone_asks_for_no_test() {
+    let code = "def one():\n    return 1\n";
+    let project = Project::new(&[("src/one.py", &format!("# One.\n{code}"))]);
+    project.commit(&[("src/one.py", &format!("# The number one.\n{code}"))]);
+    let answer = project.verify(&["--test", "python3 -c 'import src.one'"]);
+    assert_eq!(answer.code, 0, "{}{}", answer.out, answer.err);
+    assert_eq!(answer.statuses(), [MutantStatus::Skipped]);
+    assert!(
+        answer.out.contains("only comments changed"),
+        "{}",
+        answer.out
+    );
+}
+
+#[test]
+fn a_hunk_that_cannot_be_undone_in_one_piece_is_tried_in_finer_ones() {
+    let project = Project::new(&[("src/grade.py", "def grade(n):\n    return 0\n")]);
+    let head = "def grade(n):\n    if n > 5:\n        return 1\n    return 0\n";
+    let test = "import unittest\nfrom src.grade import grade\n\nclass Grades(unittest.TestCase):\n    def test_high(self):\n        self.assertEqual(grade(6), 1)\n        self.assertEqual(grade(5), 0)\n";
+    project.commit(&[("src/grade.py", head), ("test_grade.py", test)]);
+    let answer = project.verify(&["--test", "python3 -m unittest"]);
+    let mutation = answer.said().mutation.as_ref().unwrap();
+    let killers: Vec<_> = mutation
+        .mutants
+        .iter()
+        .flat_map(|one| &one.killed_by)
+        .collect();
+    assert_eq!(answer.said().result, Outcome::Approved, "{}", answer.out);
+    assert!(
+        killers.iter().all(|name| name.contains("test_high")),
+        "{killers:?}"
+    );
+}
+
+/// B163, B178: tests that are gone, or were never found, are no tests that passed.
+#[test]
+fn a_run_that_finds_no_test_shows_nothing() {
+    let project = Project::new(&[("src/one.py", "ONE = 0\n"), ("README", "")]);
+    project.commit(&[("src/one.py", "ONE = 1\n")]);
+    let answer = project.verify(&["--test", "python3 -m unittest; true"]);
+    assert_eq!(answer.code, 1);
+    assert_eq!(
+        answer.said().result,
+        Outcome::Inconclusive,
+        "{}",
+        answer.out
+    );
+    assert!(answer.out.contains("executed no test"), "{}", answer.out);
+}
+
+#[test]
+fn a_junit_report_names_the_killer_and_an_old_one_is_not_read() {
+    let report = |failed: bool| {
+        let failure = if failed {
+            "<failure message=\"no\"/>"
+        } else {
+            ""
+        };
+        format!(
+            "<testsuite tests=\"1\" failures=\"{}\"><testcase classname=\"Sums\" name=\"adds\">{failure}</testcase></testsuite>",
+            u8::from(failed)
+        )
+    };
+    let project = tested();
+    project.commit(&[("good.xml", &report(false)), ("bad.xml", &report(true))]);
+    let test =
+        "if sh check.sh; then cp good.xml report.xml; else cp bad.xml report.xml; exit 1; fi";
+    let answer = project.verify(&["--test", test, "--junit", "report.xml"]);
+    assert_eq!(
+        answer.said().result,
+        Outcome::Approved,
+        "{}{}",
+        answer.out,
+        answer.err
+    );
+    let mutants = &answer.said().mutation.as_ref().unwrap().mutants;
+    assert_eq!(mutants.len(), 1);
+    assert!(mutants[0].killed_by[0].contains("adds"), "{mutants:?}");
+    // Written once, by the head; the mutant's tests write none.
+    let once = "if sh check.sh; then cp good.xml report.xml; else exit 1; fi";
+    let answer = project.verify(&["--test", once, "--junit", "report.xml"]);
+    let killed = answer.statuses().contains(&MutantStatus::Killed);
+    assert!(!killed, "{}", answer.out);
+}
