@@ -8,6 +8,7 @@
 mod answers;
 mod isolation;
 mod project;
+mod samples;
 mod trees;
 
 use project::Project;
