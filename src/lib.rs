@@ -25,6 +25,7 @@ pub mod simulator;
 pub mod store;
 pub mod sweep;
 pub mod telemetry;
+pub mod verify;
 pub mod web;
 pub mod webhook;
 pub mod worker;

@@ -16,6 +16,7 @@ mod scorecard;
 mod serve;
 mod setup;
 mod simulate;
+mod verify;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -101,6 +102,12 @@ enum Command {
     Doctor(Box<doctor::DoctorArgs>),
     /// Read a repository's open pull requests from GitHub and print what another policy would change.
     Simulate(simulate::SimulateArgs),
+    /// Run the tests and the mutation check of a head in a checkout; write evidence.
+    ///
+    /// The head's tests must pass; then every critical change is undone, one at a time, and a test must
+    /// fail. The checkout is only read. Exit code 0 where that holds, 1 where it does not or cannot be
+    /// shown.
+    Verify(Box<verify::VerifyArgs>),
     /// Check a policy, or print its JSON Schema.
     #[command(subcommand)]
     Policy(PolicyCommand),
@@ -159,6 +166,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Simulate(args) => asynchronously(simulate::run(args)),
         Command::Policy(PolicyCommand::Schema) => policy::schema(),
         Command::Evidence(EvidenceCommand::Check { files }) => policy::check_evidence(&files),
+        Command::Verify(args) => asynchronously(verify::run(*args)),
         Command::Ledger(command) => asynchronously(ledger::run(command)),
     };
     match ended {

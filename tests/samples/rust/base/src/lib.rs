@@ -1,13 +1,12 @@
 //! What an order costs, in cents.
 
-/// The price of all pieces.
-pub fn total(prices: &[u64]) -> u64 {
-    let sum: u64 = prices.iter().sum();
-    sum
+/// What is left to pay after the discount.
+pub fn discounted(total: u64) -> u64 {
+    total
 }
 
-/// What shipping costs.
+/// What sending it costs.
 pub fn shipping(total: u64) -> u64 {
     let _ = total;
-    490
+    500
 }

@@ -1,0 +1,362 @@
+//! `countersign verify`: runs the tests and the mutation check of a head, writes evidence.
+//!
+//! Progress and complaints go to standard error; standard output holds the one answer that was asked for:
+//! the table for people, the document (`--json`), or the block for a review (`--review`).
+//!
+//! Posting the document from here is `submit`'s work: it joins where [`Outputs::give`] has the document.
+
+mod show;
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::{Complaint, Ended, Exit};
+use crate::clock::Clock;
+use crate::domain::evidence::{FENCE, Outcome};
+use crate::domain::policy::globs::Globs;
+use crate::domain::policy::{self, MutationCheck, MutationDemand, Timeouts};
+use crate::verify::{self, Budget, Choice, Commands, Fault, Limits, Report, Request, Said, Watch};
+
+/// What is not critical unless somebody says so: texts and tests.
+const USUAL_EXCEPTIONS: [&str; 9] = [
+    "**/*.md",
+    "**/tests/**",
+    "**/test/**",
+    "**/*_test.*",
+    "**/test_*",
+    "**/*.test.*",
+    "**/*.spec.*",
+    "**/__tests__/**",
+    "**/*.lock",
+];
+
+/// What to verify, and how.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The branch (or commit) the change wants to enter
+    #[arg(long, value_name = "REF")]
+    base: String,
+    /// The commit to verify
+    #[arg(long, value_name = "SHA", default_value = "HEAD")]
+    head: String,
+    /// The command that runs the tests, for `sh`
+    #[arg(long, value_name = "CMD")]
+    test: String,
+    /// The command that builds; give it wherever there is one, or a change that does not compile cannot
+    /// be told from one that fails
+    #[arg(long, value_name = "CMD")]
+    build: Option<String>,
+    /// Changed files whose lines must be shown to be tested [default: everything but texts and tests]
+    #[arg(long, value_name = "GLOB")]
+    critical: Vec<String>,
+    /// Except these
+    #[arg(long, value_name = "GLOB")]
+    except: Vec<String>,
+    /// Take what is critical from this policy's `mutation_check`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["critical", "except"])]
+    policy: Option<PathBuf>,
+    /// Where the tests write JUnit reports: paths or patterns from the top of the tree
+    #[arg(long, value_name = "PATH")]
+    junit: Vec<String>,
+    /// What the tests run against for real, such as `postgres:15`
+    #[arg(long, value_name = "NAME")]
+    against: Vec<String>,
+    /// How long any one command may take [default: by the head's own times]
+    #[arg(long, value_name = "D", value_parser = duration)]
+    timeout: Option<Duration>,
+    /// How many mutants are tried at a time, each in a folder of its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: u16,
+    /// Try mutants for at most this time (`20m`) or at most so many (`50`); what is left out makes the
+    /// answer inconclusive
+    #[arg(long, value_name = "D|N", value_parser = budget)]
+    budget: Option<Budget>,
+    /// How often the head's own tests are run first; 2 finds tests that fail now and then
+    #[arg(long, value_name = "1|2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    baseline_runs: u8,
+    /// Shut commands in with bubblewrap
+    #[arg(long, value_enum, default_value_t = SandboxWord::Auto)]
+    sandbox: SandboxWord,
+    /// The repository, for the evidence [default: from the remote `origin`]
+    #[arg(long, value_name = "OWNER/NAME", value_parser = super::policy::parse_repo)]
+    repo: Option<crate::domain::model::RepoName>,
+    /// The name of this run's context; two reports of one context count as one [default: made up]
+    #[arg(long, value_name = "TEXT")]
+    context: Option<String>,
+    /// The vendor of who verifies
+    #[arg(long)]
+    vendor: Option<String>,
+    /// The model of who verifies
+    #[arg(long)]
+    model: Option<String>,
+    /// Write the evidence there
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Print the evidence
+    #[arg(long)]
+    json: bool,
+    /// Print the evidence as the fenced block that a review or comment carries
+    #[arg(long, conflicts_with = "json")]
+    review: bool,
+    /// Go on with a verification that was cut off; without this, everything is run again
+    #[arg(long)]
+    resume: bool,
+    /// The checkout to read [default: the one around the working directory]
+    #[arg(long, value_name = "FOLDER", default_value = ".", hide = true)]
+    checkout: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SandboxWord {
+    /// Where it works
+    Auto,
+    /// Not at all
+    Off,
+    /// Or run nothing
+    Require,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 60 * 60,
+        _ => return Err("write a whole number and a unit: `90s`, `10m` or `2h`".to_owned()),
+    };
+    let length = number
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(seconds));
+    match length {
+        Some(length @ 1..=604_800) => Ok(Duration::from_secs(length)),
+        _ => Err("between `1s` and a week".to_owned()),
+    }
+}
+
+fn budget(text: &str) -> Result<Budget, String> {
+    match text.parse::<usize>() {
+        Ok(0) => Err("at least 1".to_owned()),
+        Ok(count) => Ok(Budget::Mutants(count)),
+        Err(_) => duration(text).map(Budget::Time),
+    }
+}
+
+/// Runs it: 0 approved, 1 rejected or inconclusive.
+pub async fn run(args: VerifyArgs) -> Ended {
+    let outputs = Outputs {
+        out: args.out.clone(),
+        json: args.json,
+        review: args.review,
+    };
+    let watch = show::Progress::new();
+    let request = request(args, &watch).await?;
+    let report = tokio::select! {
+        report = verify::verify(&request, &Clock::System, &watch) => report,
+        // Dropping the other branch ends what it started.
+        _ = interrupted() => {
+            watch.end();
+            let text = "interrupted; `--resume` goes on from here";
+            return Err(Complaint::new(Exit::No, text));
+        }
+    };
+    watch.end();
+    let report = report.map_err(|fault| match fault {
+        Fault::Use(text) => Complaint::new(Exit::Usage, text),
+        Fault::Internal(text) => Complaint::new(Exit::Internal, text),
+    })?;
+    outputs.give(&report)?;
+    Ok(match report.statement.result {
+        Outcome::Approved => Exit::Done,
+        Outcome::Rejected | Outcome::Inconclusive => Exit::No,
+    })
+}
+
+/// Ends when somebody asks this process to.
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        Err(_) => {
+            let _ = tokio::signal::ctrl_c().await;
+        }
+    }
+}
+
+async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complaint> {
+    for (flag, command) in [
+        ("--test", Some(&args.test)),
+        ("--build", args.build.as_ref()),
+    ] {
+        if command.is_some_and(|command| command.trim().is_empty()) {
+            return Err(Complaint::new(Exit::Usage, format!("{flag} is empty")));
+        }
+    }
+    let check = check(&args, watch)?;
+    let repository = match &args.repo {
+        Some(repo) => repo.to_string(),
+        None => verify::named_by_origin(&args.checkout)
+            .await
+            .ok_or_else(|| {
+                let text =
+                    "the remote `origin` names no repository; say which it is: --repo OWNER/NAME";
+                Complaint::new(Exit::Usage, text)
+            })?,
+    };
+    let context = args.context.filter(|context| !context.trim().is_empty());
+    let context = context.unwrap_or_else(|| format!("countersign-{}", uuid::Uuid::now_v7()));
+    let journal = journal(
+        args.out.as_deref(),
+        &args.checkout,
+        &args.base,
+        &args.head,
+        &args.test,
+    );
+    Ok(Request {
+        checkout: args.checkout,
+        base: args.base,
+        head: args.head,
+        repository,
+        commands: Commands {
+            build: args.build,
+            test: args.test,
+            junit: args.junit,
+            against: args.against,
+        },
+        check,
+        limits: Limits {
+            timeout: args.timeout,
+            budget: args.budget,
+            jobs: args.jobs.into(),
+            baseline_runs: args.baseline_runs.into(),
+        },
+        sandbox: match args.sandbox {
+            SandboxWord::Auto => Choice::Auto,
+            SandboxWord::Off => Choice::Off,
+            SandboxWord::Require => Choice::Require,
+        },
+        journal,
+        resume: args.resume,
+        context,
+        vendor: args.vendor,
+        model: args.model,
+    })
+}
+
+/// What is critical: as the policy says, as typed, or the usual.
+fn check(args: &VerifyArgs, watch: &dyn Watch) -> Result<MutationCheck, Complaint> {
+    if let Some(file) = &args.policy {
+        let text = super::policy::text_of(file)?;
+        let shown = file.display().to_string();
+        let policy = policy::read::read(&text).map_err(|problems| {
+            let told = super::policy::complaints(&shown, &problems);
+            Complaint::new(Exit::Usage, format!("the policy is not valid\n{told}"))
+        })?;
+        return policy.gates.mutation_check.ok_or_else(|| {
+            let text = format!(
+                "{shown} has no gates.mutation_check: say what is critical with --critical"
+            );
+            Complaint::new(Exit::Usage, text)
+        });
+    }
+    let usual = args.critical.is_empty() && args.except.is_empty();
+    let critical = match args.critical.is_empty() {
+        true => vec!["**".to_owned()],
+        false => args.critical.clone(),
+    };
+    let except = match usual {
+        true => USUAL_EXCEPTIONS.map(str::to_owned).to_vec(),
+        false => args.except.clone(),
+    };
+    if usual {
+        let except = except.join(", ");
+        watch.said(Said::Note(format!("critical is everything but {except}")));
+    }
+    let globs = |flag: &str, patterns: &[String]| {
+        Globs::paths(patterns).map_err(|(index, why)| {
+            Complaint::new(Exit::Usage, format!("{flag} {}: {why}", patterns[index]))
+        })
+    };
+    Ok(MutationCheck {
+        critical: globs("--critical", &critical)?,
+        except: globs("--except", &except)?,
+        require: MutationDemand::EveryHunk,
+        timeouts: Timeouts::Inconclusive,
+        by: Vec::new(),
+    })
+}
+
+/// Where the journal lies: beside the evidence, else in the cache of whoever runs this.
+fn journal(out: Option<&Path>, checkout: &Path, base: &str, head: &str, test: &str) -> PathBuf {
+    if let Some(out) = out {
+        let mut name = out.as_os_str().to_owned();
+        name.push(".journal");
+        return name.into();
+    }
+    let checkout = checkout
+        .canonicalize()
+        .unwrap_or_else(|_| checkout.to_owned());
+    let name = verify::digest([&checkout.to_string_lossy(), base, head, test]);
+    let cache = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| {
+            let home = std::env::var_os("HOME")?;
+            Some(PathBuf::from(home).join(".cache"))
+        });
+    let folder = cache.unwrap_or_else(std::env::temp_dir);
+    folder
+        .join("countersign")
+        .join("verify")
+        .join(format!("{name:.24}.journal"))
+}
+
+/// Where the answer goes.
+struct Outputs {
+    out: Option<PathBuf>,
+    json: bool,
+    review: bool,
+}
+
+impl Outputs {
+    fn give(&self, report: &Report) -> Result<(), Complaint> {
+        let document = serde_json::to_string_pretty(&report.document())
+            .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))?;
+        if let Some(out) = &self.out {
+            std::fs::write(out, format!("{document}\n")).map_err(|error| {
+                Complaint::new(Exit::Usage, format!("{}: {error}", out.display()))
+            })?;
+        }
+        if self.json {
+            println!("{document}");
+        } else if self.review {
+            print!("{}", block(&document));
+        } else {
+            let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            print!("{}", show::table(report, colour));
+        }
+        Ok(())
+    }
+}
+
+/// The block for a review; its fence is longer than any in the document.
+fn block(document: &str) -> String {
+    let longest = document
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}{FENCE}\n{document}\n{fence}\n")
+}
+
+#[cfg(test)]
+mod tests;

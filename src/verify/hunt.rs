@@ -1,0 +1,304 @@
+//! Trying mutants: round by round at each place, several places at a time.
+//!
+//! A place is one job: its rounds need each other's answers. A round is run to its end, since one survivor
+//! in it is a finding whatever its neighbours say; the next round is run only where none of its mutants was
+//! killed or survived.
+//!
+//! A mutant that ran out of time is tried once more, alone on the machine and with twice the time, unless
+//! the caller fixed the time: a busy machine says nothing of the change.
+//!
+//! Results do not depend on the number of jobs: they are put in the order of the places at the end. Jobs
+//! that share something outside their folders (a port, a database) can break each other's tests, and a test
+//! broken that way would look like a kill. So each further folder must first pass the unmutated tests while
+//! the others are at theirs; one job, the default, has no such question.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use tokio::sync::RwLock;
+
+use super::journal::{self, Journal};
+use super::reading::{self, Fate, Health, Reports, Tests};
+use super::run::End;
+use super::spots::Spot;
+use super::workshop::{Workshop, Yard};
+use super::{Budget, Commands, Said, Watch};
+use crate::domain::evidence::MutantStatus;
+use crate::domain::mutants::Mutant;
+
+/// A mutant and what became of it.
+#[derive(Debug, Clone)]
+pub(super) struct Tried {
+    pub mutant: Mutant,
+    pub fate: Fate,
+    pub took: Option<Duration>,
+}
+
+/// How long builds and tests may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub build: Duration,
+    pub test: Duration,
+    /// The caller fixed them.
+    pub fixed: bool,
+}
+
+/// What a hunt needs.
+pub(super) struct Hunt<'a> {
+    pub yard: &'a Yard,
+    pub commands: &'a Commands,
+    pub reports: &'a Reports,
+    pub baseline: &'a Tests,
+    pub bounds: Bounds,
+    pub budget: Option<Budget>,
+    pub watch: &'a dyn Watch,
+    /// When the budget of time began.
+    pub since: Instant,
+}
+
+/// What the jobs share.
+struct Shared<'a> {
+    waiting: Mutex<VecDeque<usize>>,
+    found: Mutex<Vec<Option<Vec<Tried>>>>,
+    journal: Mutex<&'a mut Journal>,
+    /// How many mutants were run.
+    run: Mutex<usize>,
+    /// Held for reading while a mutant runs, for writing by one that must be alone.
+    alone: RwLock<()>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Hunt<'_> {
+    /// Tries everything; for each place what was tried there.
+    ///
+    /// # Errors
+    /// When a work folder could not be kept at the head.
+    pub async fn go(
+        &self,
+        spots: &[Spot],
+        first: Workshop,
+        jobs: usize,
+        journal: &mut Journal,
+    ) -> Result<(Vec<Vec<Tried>>, Vec<Workshop>), String> {
+        let shared = Shared {
+            waiting: Mutex::new((0..spots.len()).collect()),
+            found: Mutex::new(vec![None; spots.len()]),
+            journal: Mutex::new(journal),
+            run: Mutex::new(0),
+            alone: RwLock::new(()),
+        };
+        let mut further = Vec::new();
+        for number in 1..jobs.min(spots.len()) {
+            further.push(self.yard.workshop(number).await?);
+        }
+        let shared = &shared;
+        let first = self.work(first, spots, shared);
+        let further = further.into_iter().map(|workshop| async {
+            let mut workshop = workshop;
+            match self.is_fit(&mut workshop).await? {
+                true => self.work(workshop, spots, shared).await,
+                false => Ok(workshop),
+            }
+        });
+        let further = futures::future::try_join_all(further);
+        let (first, mut workshops) = tokio::try_join!(first, further)?;
+        workshops.insert(0, first);
+        let found = std::mem::take(&mut *locked(&shared.found));
+        let found = found.into_iter().map(Option::unwrap_or_default);
+        Ok((found.collect(), workshops))
+    }
+
+    /// Whether the head's own tests pass in a further folder as they did in the first.
+    async fn is_fit(&self, workshop: &mut Workshop) -> Result<bool, String> {
+        if let Some(build) = &self.commands.build {
+            let built = workshop.run(build, self.bounds.build * 2).await?;
+            if built.end != End::Code(0) {
+                let why = format!("a second work folder does not build: {}", built.end.told());
+                self.watch.said(Said::Note(why));
+                return Ok(false);
+            }
+        }
+        let tests = self.tests(workshop, self.bounds.test * 2).await?;
+        workshop.mend(self.yard).await?;
+        let fit = reading::health(&tests) == Health::Green;
+        if !fit {
+            let why =
+                "the tests do not pass in a second folder at the same time: one job less is used";
+            self.watch.said(Said::Note(why.to_owned()));
+        }
+        Ok(fit)
+    }
+
+    async fn tests(&self, workshop: &Workshop, limit: Duration) -> Result<Tests, String> {
+        let work = &workshop.room.work;
+        self.reports.clear(work);
+        let ran = workshop.run(&self.commands.test, limit).await?;
+        Ok(Tests::read(ran, self.reports, work))
+    }
+
+    async fn work(
+        &self,
+        mut workshop: Workshop,
+        spots: &[Spot],
+        shared: &Shared<'_>,
+    ) -> Result<Workshop, String> {
+        loop {
+            let Some(index) = locked(&shared.waiting).pop_front() else {
+                return Ok(workshop);
+            };
+            let spot = &spots[index];
+            let tried = self.at(&mut workshop, spot, shared).await?;
+            locked(&shared.found)[index] = Some(tried);
+        }
+    }
+
+    /// Everything at one place.
+    async fn at(
+        &self,
+        workshop: &mut Workshop,
+        spot: &Spot,
+        shared: &Shared<'_>,
+    ) -> Result<Vec<Tried>, String> {
+        if let Some(why) = &spot.barred {
+            let fate = Fate::of(MutantStatus::Skipped, why.clone());
+            let stand_in = spot.stand_in.clone();
+            return Ok(vec![self.told(spot, stand_in, fate, None)]);
+        }
+        let mut all = Vec::new();
+        for round in &spot.rounds {
+            let from = all.len();
+            for mutant in round {
+                let (fate, took) = self.one(workshop, spot, mutant, shared).await?;
+                all.push(self.told(spot, mutant.clone(), fate, took));
+            }
+            let tried: &[Tried] = &all[from..];
+            let over = tried
+                .iter()
+                .any(|one| one.fate.status == MutantStatus::Skipped);
+            if over || tried.iter().any(|one| one.fate.decides()) {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    fn told(&self, spot: &Spot, mutant: Mutant, fate: Fate, took: Option<Duration>) -> Tried {
+        self.watch.said(Said::Tried {
+            place: spot.place.clone(),
+            what: mutant.what.clone(),
+            status: fate.status,
+            by: fate.killed_by.first().or(fate.note.as_ref()).cloned(),
+        });
+        Tried { mutant, fate, took }
+    }
+
+    /// One mutant: remembered, left out, or run.
+    async fn one(
+        &self,
+        workshop: &mut Workshop,
+        spot: &Spot,
+        mutant: &Mutant,
+        shared: &Shared<'_>,
+    ) -> Result<(Fate, Option<Duration>), String> {
+        let name = journal::name(mutant);
+        if spot.broken.contains(&name) {
+            // Without a build an interpreter would call it a failed test.
+            let fate = Fate::of(
+                MutantStatus::Unviable,
+                "it is no text of its language any more",
+            );
+            return Ok((fate, None));
+        }
+        let known = locked(&shared.journal).recall(&name);
+        if let Some((fate, seconds)) = known {
+            return Ok((fate, Duration::try_from_secs_f64(seconds).ok()));
+        }
+        if let Some(why) = self.spent(shared) {
+            return Ok((Fate::of(MutantStatus::Skipped, why), None));
+        }
+        let started = Instant::now();
+        let mut fate = {
+            let _one_of_many = shared.alone.read().await;
+            self.run(workshop, spot, mutant, self.bounds).await?
+        };
+        if fate.status == MutantStatus::Timeout && !self.bounds.fixed {
+            let _nobody_else = shared.alone.write().await;
+            let longer = Bounds {
+                build: self.bounds.build * 2,
+                test: self.bounds.test * 2,
+                fixed: true,
+            };
+            fate = self.run(workshop, spot, mutant, longer).await?;
+        }
+        let took = started.elapsed();
+        locked(&shared.journal).note(&name, &fate, took.as_secs_f64())?;
+        Ok((fate, Some(took)))
+    }
+
+    /// Why nothing more is run, where the budget is spent; counts one more where it is not.
+    fn spent(&self, shared: &Shared<'_>) -> Option<String> {
+        let mut run = locked(&shared.run);
+        match self.budget {
+            Some(Budget::Mutants(most)) if *run >= most => {
+                return Some(format!("the budget of {most} mutants was spent"));
+            }
+            Some(Budget::Time(most)) if self.since.elapsed() >= most => {
+                return Some(format!("the budget of {} s was spent", most.as_secs()));
+            }
+            _ => {}
+        }
+        *run += 1;
+        None
+    }
+
+    /// Puts a mutant in, builds, tests, puts the head back.
+    async fn run(
+        &self,
+        workshop: &mut Workshop,
+        spot: &Spot,
+        mutant: &Mutant,
+        bounds: Bounds,
+    ) -> Result<Fate, String> {
+        let replaced = match workshop.put(mutant, &spot.executable) {
+            Ok(replaced) => replaced,
+            Err(why) => {
+                workshop.mend(self.yard).await?;
+                return Ok(Fate::of(
+                    MutantStatus::Unviable,
+                    format!("it cannot be put there: {why}"),
+                ));
+            }
+        };
+        let fate = self.judged(workshop, bounds).await;
+        // A test may have put a folder or a link where the file was; making the folder anew mends it all.
+        if workshop.put_back(replaced).is_err() {
+            workshop.lay(self.yard).await?;
+        }
+        workshop.mend(self.yard).await?;
+        fate
+    }
+
+    async fn judged(&self, workshop: &Workshop, bounds: Bounds) -> Result<Fate, String> {
+        if let Some(build) = &self.commands.build {
+            let built = workshop.run(build, bounds.build).await?;
+            match built.end {
+                End::Code(0) => {}
+                End::TimedOut => {
+                    return Ok(Fate::of(MutantStatus::Timeout, "the build ran out of time"));
+                }
+                end => {
+                    let note = format!("the build failed: {}", end.told());
+                    return Ok(Fate::of(MutantStatus::Unviable, note));
+                }
+            }
+        }
+        let tests = self.tests(workshop, bounds.test).await?;
+        let was_built = self.commands.build.is_some();
+        Ok(reading::fate(self.baseline, &tests, was_built))
+    }
+}

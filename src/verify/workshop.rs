@@ -1,0 +1,442 @@
+//! A work folder: exactly the head's tree, in which mutants come and go.
+//!
+//! The git directory that knows what the tree must be lies beside it, out of the reach of what runs in it:
+//! a test that writes a filter or a monitor into the `.git` it finds would otherwise have git run it
+//! outside of its walls. The `.git` in the folder is there because builds and tests ask for a version or a
+//! branch; it is never asked by us.
+//!
+//! Every write makes a file newer by a second at least. Compilers and interpreters believe what they made
+//! of a file as long as its time (for some in whole seconds) did not move, and a mutant comes and goes
+//! within less.
+//!
+//! Left out: what a test leaves behind untracked stays until the folder is made anew; caches are the
+//! point of keeping it. The content of submodules is laid out and never changed, and not compared again.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::ends::{Ends, Origin, see};
+use super::git::Git;
+use super::modules;
+use super::run::{self, Ran};
+use super::sandbox::{Room, Walls, environment};
+use crate::domain::model::Oid;
+use crate::domain::mutants::Mutant;
+
+/// What all work folders of one verification share.
+#[derive(Debug)]
+pub(super) struct Yard {
+    /// The folder for everything; it goes when this does.
+    pub folder: tempfile::TempDir,
+    /// Our git directory.
+    pub git: Git,
+    /// Where the objects come from.
+    pub origin: Origin,
+    /// What is verified.
+    pub ends: Ends,
+    /// Around commands.
+    pub walls: Walls,
+}
+
+/// One work folder.
+#[derive(Debug)]
+pub(super) struct Workshop {
+    /// Where commands run.
+    pub room: Room,
+    git: Git,
+    index: PathBuf,
+    number: usize,
+    stamp: SystemTime,
+}
+
+/// A file as it was, where there was one.
+type Before = Option<(Vec<u8>, std::fs::Permissions)>;
+
+/// What a mutant replaced.
+pub(super) struct Replaced {
+    files: Vec<(PathBuf, Before)>,
+    made: Vec<PathBuf>,
+}
+
+impl Yard {
+    /// Makes the shared part.
+    pub async fn open(
+        folder: tempfile::TempDir,
+        origin: Origin,
+        ends: Ends,
+        walls: Walls,
+    ) -> Result<Self, String> {
+        let git = origin.seen_from(&folder.path().join("git")).await?;
+        let head = ends.head.as_str();
+        git.bytes(&["update-ref", "--no-deref", "HEAD", head])
+            .await?;
+        Ok(Self {
+            folder,
+            git,
+            origin,
+            ends,
+            walls,
+        })
+    }
+
+    /// Makes a work folder.
+    pub async fn workshop(&self, number: usize) -> Result<Workshop, String> {
+        let at = |name: &str| self.folder.path().join(format!("{name}-{number}"));
+        let (work, index) = (at("work"), at("index"));
+        let room = Room {
+            work: work.clone(),
+            scratch: at("tmp"),
+            walls: self.walls.clone(),
+            environment: environment(std::env::vars_os()),
+        };
+        let mut workshop = Workshop {
+            git: self.git.with_tree(&work, &index),
+            room,
+            index,
+            number,
+            stamp: UNIX_EPOCH,
+        };
+        workshop.lay(self).await?;
+        Ok(workshop)
+    }
+}
+
+impl Workshop {
+    /// Lays out the head's tree in an empty folder.
+    pub async fn lay(&mut self, yard: &Yard) -> Result<(), String> {
+        let (work, head) = (&self.room.work, yard.ends.head.as_str());
+        for folder in [work, &self.room.scratch] {
+            if folder.exists() {
+                remove(folder)?;
+            }
+            std::fs::create_dir(folder).map_err(|error| told(folder, &error))?;
+        }
+        let _ = std::fs::remove_file(&self.index);
+        self.git
+            .bytes(&["read-tree", "--reset", "-u", head])
+            .await?;
+        let place = yard.folder.path().join("modules");
+        modules::lay(&yard.git, &yard.origin, head, work, &place).await?;
+        self.disguise(yard).await?;
+        // Files were written just now; what is written next must be newer.
+        self.stamp = SystemTime::now();
+        self.assert(yard).await
+    }
+
+    /// The `.git` that builds and tests may ask.
+    async fn disguise(&self, yard: &Yard) -> Result<(), String> {
+        let git_dir = self.room.work.join(".git");
+        let git = Git::own(&git_dir).plain();
+        git.bytes(&["init", "-q", "--template=", "--object-format=sha1"])
+            .await?;
+        see(&git_dir, &yard.origin.objects)?;
+        let shallow = yard.origin.git_dir.join("shallow");
+        if shallow.exists() {
+            let _ = std::fs::copy(&shallow, git_dir.join("shallow"));
+        }
+        let head = yard.ends.head.as_str();
+        git.bytes(&["update-ref", "--no-deref", "HEAD", head])
+            .await?;
+        std::fs::copy(&self.index, git_dir.join("index"))
+            .map_err(|error| told(&self.index, &error))?;
+        // Versions are often made of the nearest tag.
+        let caller = Git::reading(&yard.origin.git_dir);
+        let words = [
+            "for-each-ref",
+            "--format=create %(refname) %(objectname)",
+            "refs/tags",
+        ];
+        let tags = caller.bytes(&words).await?;
+        git.fed(&["update-ref", "--stdin"], &tags).await?;
+        Ok(())
+    }
+
+    /// Whether this is the head, to the byte.
+    pub async fn assert(&self, yard: &Yard) -> Result<(), String> {
+        let head = self.git.text(&["rev-parse", "HEAD"]).await?;
+        let tree = self.tree(yard).await?;
+        if head == yard.ends.head.as_str() && tree == yard.ends.tree {
+            return Ok(());
+        }
+        Err(format!(
+            "the work folder holds the tree {} at {head:.12}, and not the head's {}",
+            tree.short(),
+            yard.ends.tree.short()
+        ))
+    }
+
+    /// The tree that the files make, read anew from their content.
+    pub async fn tree(&self, yard: &Yard) -> Result<Oid, String> {
+        let fresh = yard.folder.path().join(format!("proof-{}", self.number));
+        let _ = std::fs::remove_file(&fresh);
+        let git = yard.git.with_tree(&self.room.work, &fresh);
+        git.bytes(&["read-tree", yard.ends.head.as_str()]).await?;
+        // Without what the index remembers of times and sizes, every file is read.
+        let listed = git.bytes(&["ls-files", "-z", "--stage"]).await?;
+        let entries = listed.split(|byte| *byte == 0);
+        let files = entries.filter(|entry| !entry.is_empty() && !entry.starts_with(b"160000 "));
+        let mut paths = Vec::new();
+        for entry in files {
+            let tab = entry.iter().position(|byte| *byte == b'\t');
+            paths.extend_from_slice(&entry[tab.map_or(0, |tab| tab + 1)..]);
+            paths.push(0);
+        }
+        // Their names are all that is wanted. A git that writes an object finds it at the caller's, and
+        // touches the file there.
+        let words = ["update-index", "--info-only", "--remove", "-z", "--stdin"];
+        git.fed(&words, &paths).await?;
+        let tree = yard.ends.tree.as_str();
+        let words = [
+            "diff-index",
+            "--cached",
+            "--quiet",
+            "--ignore-submodules=none",
+            tree,
+        ];
+        if git.bytes(&words).await.is_ok() {
+            return Ok(yard.ends.tree.clone());
+        }
+        let tree = git.text(&["write-tree", "--missing-ok"]).await?;
+        Oid::parse(&tree).map_err(|error| error.to_string())
+    }
+
+    /// Puts a mutant in place of the files it is about.
+    ///
+    /// # Errors
+    /// Why it cannot be; nothing is changed then.
+    pub fn put(
+        &mut self,
+        mutant: &Mutant,
+        executable: &BTreeSet<String>,
+    ) -> Result<Replaced, String> {
+        let mut replaced = Replaced {
+            files: Vec::new(),
+            made: Vec::new(),
+        };
+        for (path, content) in &mutant.files {
+            let put = self.replace(
+                path,
+                content.as_deref(),
+                executable.contains(path),
+                &mut replaced,
+            );
+            if let Err(why) = put {
+                self.put_back(replaced)?;
+                return Err(why);
+            }
+        }
+        Ok(replaced)
+    }
+
+    fn replace(
+        &mut self,
+        path: &str,
+        content: Option<&[u8]>,
+        executable: bool,
+        replaced: &mut Replaced,
+    ) -> Result<(), String> {
+        let place = inside(&self.room.work, path)?;
+        let before = match std::fs::symlink_metadata(&place) {
+            Ok(about) if about.is_file() => {
+                let bytes = std::fs::read(&place).map_err(|error| told(&place, &error))?;
+                Some((bytes, about.permissions()))
+            }
+            Ok(_) => return Err(format!("{path} is no plain file in the head")),
+            Err(_) => None,
+        };
+        match content {
+            Some(content) => {
+                self.make_folders(&place, replaced)?;
+                let permissions = before.as_ref().map(|(_, permissions)| permissions.clone());
+                replaced.files.push((place.clone(), before));
+                self.write(&place, content)?;
+                match permissions {
+                    Some(permissions) => set_permissions(&place, permissions),
+                    None if executable => {
+                        use std::os::unix::fs::PermissionsExt;
+                        set_permissions(&place, std::fs::Permissions::from_mode(0o755))
+                    }
+                    None => Ok(()),
+                }
+            }
+            None => {
+                replaced.files.push((place.clone(), before));
+                std::fs::remove_file(&place).map_err(|error| told(&place, &error))
+            }
+        }
+    }
+
+    fn make_folders(&self, place: &Path, replaced: &mut Replaced) -> Result<(), String> {
+        let above = place.ancestors().skip(1);
+        let missing: Vec<_> = above.take_while(|folder| !folder.exists()).collect();
+        for folder in missing.into_iter().rev() {
+            std::fs::create_dir(folder).map_err(|error| told(folder, &error))?;
+            replaced.made.push(folder.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Writes a new file, never through a link, and newer than all before.
+    fn write(&mut self, place: &Path, content: &[u8]) -> Result<(), String> {
+        let wrong = |error: std::io::Error| told(place, &error);
+        let _ = std::fs::remove_file(place);
+        let mut file = std::fs::File::create_new(place).map_err(wrong)?;
+        std::io::Write::write_all(&mut file, content).map_err(wrong)?;
+        self.stamp = newer(self.stamp, SystemTime::now());
+        file.set_modified(self.stamp).map_err(wrong)
+    }
+
+    /// Puts back what a mutant replaced.
+    pub fn put_back(&mut self, replaced: Replaced) -> Result<(), String> {
+        for (place, before) in replaced.files.into_iter().rev() {
+            match before {
+                Some((content, permissions)) => {
+                    self.write(&place, &content)?;
+                    set_permissions(&place, permissions)?;
+                }
+                None if place.symlink_metadata().is_ok() => {
+                    std::fs::remove_file(&place).map_err(|error| told(&place, &error))?;
+                }
+                None => {}
+            }
+        }
+        for folder in replaced.made.into_iter().rev() {
+            // A test may have left something there; it is untracked, and stays.
+            let _ = std::fs::remove_dir(folder);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that no tracked file differs from the head: by mending what a test changed, or by making
+    /// the folder anew.
+    ///
+    /// # Errors
+    /// When not even that helps.
+    pub async fn mend(&mut self, yard: &Yard) -> Result<(), String> {
+        if self.is_clean().await {
+            return Ok(());
+        }
+        let head = yard.ends.head.as_str();
+        let _ = self.git.bytes(&["read-tree", "--reset", "-u", head]).await;
+        if self.is_clean().await {
+            self.stamp = newer(self.stamp, SystemTime::now());
+            return Ok(());
+        }
+        self.lay(yard).await
+    }
+
+    async fn is_clean(&self) -> bool {
+        let words = [
+            "status",
+            "--porcelain",
+            "--untracked-files=no",
+            "--ignore-submodules=all",
+        ];
+        matches!(self.git.bytes(&words).await, Ok(told) if told.is_empty())
+    }
+
+    /// Runs a command here.
+    pub async fn run(&self, line: &str, limit: Duration) -> Result<Ran, String> {
+        let ran = run::run(&self.room, line, limit).await;
+        ran.map_err(|error| format!("`{line}` cannot be started: {error}"))
+    }
+}
+
+/// A time later than `before`, in another second: now, unless that is the same second still.
+fn newer(before: SystemTime, now: SystemTime) -> SystemTime {
+    let seconds = |time: SystemTime| {
+        time.duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs())
+    };
+    if seconds(now) > seconds(before) {
+        now
+    } else {
+        UNIX_EPOCH + Duration::from_secs(seconds(before) + 1)
+    }
+}
+
+/// A path of the repository in the work folder; nothing on the way there may be a link, or a change could
+/// have us write anywhere.
+pub(super) fn inside(work: &Path, path: &str) -> Result<PathBuf, String> {
+    let parts = Path::new(path).components();
+    let plain = |part: Component<'_>| matches!(part, Component::Normal(name) if name != ".git");
+    if path.is_empty() || !parts.clone().all(plain) {
+        return Err(format!("{path:?} is no path of a file in a repository"));
+    }
+    let place = work.join(path);
+    let above = place
+        .ancestors()
+        .skip(1)
+        .take_while(|folder| *folder != work);
+    for folder in above {
+        match std::fs::symlink_metadata(folder) {
+            Ok(about) if !about.is_dir() => {
+                return Err(format!("a folder of {path} is none in the head"));
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(place)
+}
+
+fn set_permissions(place: &Path, permissions: std::fs::Permissions) -> Result<(), String> {
+    std::fs::set_permissions(place, permissions).map_err(|error| told(place, &error))
+}
+
+/// Removes a folder, also one with folders that a test made unwritable.
+fn remove(folder: &Path) -> Result<(), String> {
+    if std::fs::remove_dir_all(folder).is_ok() {
+        return Ok(());
+    }
+    open_up(folder);
+    std::fs::remove_dir_all(folder).map_err(|error| told(folder, &error))
+}
+
+fn open_up(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_up(&entry.path());
+        }
+    }
+}
+
+fn told(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_newer_by_a_second_and_never_older_than_now() {
+        let at = |seconds: u64, nanos: u32| UNIX_EPOCH + Duration::new(seconds, nanos);
+        assert_eq!(newer(at(5, 0), at(9, 3)), at(9, 3));
+        assert_eq!(newer(at(9, 1), at(9, 3)), at(10, 0));
+        assert_eq!(newer(at(12, 0), at(9, 3)), at(13, 0));
+    }
+
+    #[test]
+    fn no_path_leads_out_of_the_work_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let work = folder.path().join("work");
+        std::fs::create_dir_all(work.join("real")).unwrap();
+        std::os::unix::fs::symlink(folder.path(), work.join("link")).unwrap();
+        assert_eq!(inside(&work, "real/a"), Ok(work.join("real/a")));
+        assert_eq!(inside(&work, "new/a"), Ok(work.join("new/a")));
+        for wrong in [
+            "",
+            "/etc/passwd",
+            "../a",
+            "real/../../a",
+            "link/a",
+            ".git/config",
+            "a/.git",
+        ] {
+            assert!(inside(&work, wrong).is_err(), "{wrong}");
+        }
+    }
+}

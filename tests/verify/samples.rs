@@ -1,0 +1,103 @@
+//! Small projects as people have them, in three languages: each head has one change that is tested and
+//! one that looks so and is not. The runner says exactly that.
+
+use std::path::Path;
+
+use countersign::domain::evidence::{MutantStatus, Outcome};
+
+use crate::project::Project;
+
+/// A repository of the folders `base` and `head` of a sample.
+fn sample(name: &str) -> Project {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/samples")
+        .join(name);
+    let files = |side: &str| {
+        let root = folder.join(side);
+        let mut found = Vec::new();
+        collect(&root, &root, &mut found);
+        found
+    };
+    let (base, head) = (files("base"), files("head"));
+    let project = Project::new(&borrowed(&base));
+    project.commit(&borrowed(&head));
+    project
+}
+
+fn borrowed(files: &[(String, String)]) -> Vec<(&str, &str)> {
+    let files = files.iter();
+    files
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect()
+}
+
+fn collect(root: &Path, folder: &Path, found: &mut Vec<(String, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(root, &path, found);
+        } else {
+            let text = std::fs::read_to_string(&path).unwrap();
+            found.push((path.strip_prefix(root).unwrap().display().to_string(), text));
+        }
+    }
+}
+
+/// The tested line's killer, and that the other line is the one survivor.
+fn assert_told_apart(name: &str, path: &str, lines: [u64; 2], killer: &str, words: &[&str]) {
+    let project = sample(name);
+    let words = [words, &["--sandbox", "auto", "--critical", path]].concat();
+    let answer = project.verify(&words);
+    assert_eq!(answer.code, 1, "{}{}", answer.out, answer.err);
+    let said = answer.said();
+    assert_eq!(said.result, Outcome::Rejected);
+    assert_eq!(said.tests[0].executed, 2, "{}", answer.out);
+    let mutants = &said.mutation.as_ref().unwrap().mutants;
+    let with = |status| {
+        let those = mutants.iter().filter(move |mutant| mutant.status == status);
+        those.map(|mutant| mutant.start_line).collect::<Vec<_>>()
+    };
+    assert_eq!(with(MutantStatus::Killed), [lines[0]], "{}", answer.out);
+    assert_eq!(with(MutantStatus::Survived), [lines[1]], "{}", answer.out);
+    let killers: Vec<_> = mutants
+        .iter()
+        .flat_map(|mutant| &mutant.killed_by)
+        .collect();
+    assert_eq!(killers.len(), 1, "{killers:?}");
+    assert!(killers[0].contains(killer), "{killers:?}");
+}
+
+#[test]
+fn rust_with_cargo_test() {
+    let words = [
+        "--build",
+        "cargo build --offline --quiet",
+        "--test",
+        "cargo test --offline",
+    ];
+    assert_told_apart("rust", "src/**", [5, 10], "a_tenth_is_taken_off", &words);
+}
+
+#[test]
+fn python_with_unittest() {
+    let words = ["--test", "python3 -m unittest"];
+    assert_told_apart(
+        "python",
+        "orders/**",
+        [3, 8],
+        "test_a_tenth_is_taken_off",
+        &words,
+    );
+}
+
+#[test]
+fn javascript_with_node_test() {
+    let words = ["--test", "node --test"];
+    assert_told_apart(
+        "javascript",
+        "src/**",
+        [3, 8],
+        "a tenth is taken off",
+        &words,
+    );
+}
