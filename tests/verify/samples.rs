@@ -1,4 +1,4 @@
-//! Small projects as people have them, in three languages: each head has one change that is tested and
+//! Small projects as people have them, in five languages: each head has one change that is tested and
 //! one that looks so and is not. The runner says exactly that.
 
 use std::path::Path;
@@ -44,14 +44,21 @@ fn collect(root: &Path, folder: &Path, found: &mut Vec<(String, String)>) {
 }
 
 /// The tested line's killer, and that the other line is the one survivor.
-fn assert_told_apart(name: &str, path: &str, lines: [u64; 2], killer: &str, words: &[&str]) {
+fn assert_told_apart(
+    name: &str,
+    path: &str,
+    lines: [u64; 2],
+    executed: u64,
+    killer: &str,
+    words: &[&str],
+) {
     let project = sample(name);
     let words = [words, &["--sandbox", "auto", "--critical", path]].concat();
     let answer = project.verify(&words);
     assert_eq!(answer.code, 1, "{}{}", answer.out, answer.err);
     let said = answer.said();
     assert_eq!(said.result, Outcome::Rejected);
-    assert_eq!(said.tests[0].executed, 2, "{}", answer.out);
+    assert_eq!(said.tests[0].executed, executed, "{}", answer.out);
     let mutants = &said.mutation.as_ref().unwrap().mutants;
     let with = |status| {
         let those = mutants.iter().filter(move |mutant| mutant.status == status);
@@ -75,7 +82,7 @@ fn rust_with_cargo_test() {
         "--test",
         "cargo test --offline",
     ];
-    assert_told_apart("rust", "src/**", [5, 10], "a_tenth_is_taken_off", &words);
+    assert_told_apart("rust", "src/**", [5, 10], 2, "a_tenth_is_taken_off", &words);
 }
 
 #[test]
@@ -85,6 +92,7 @@ fn python_with_unittest() {
         "python",
         "orders/**",
         [3, 8],
+        2,
         "test_a_tenth_is_taken_off",
         &words,
     );
@@ -97,7 +105,46 @@ fn javascript_with_node_test() {
         "javascript",
         "src/**",
         [3, 8],
+        2,
         "a tenth is taken off",
         &words,
     );
+}
+
+/// Whether a program that a sample needs is there. `tests/all` installs it.
+fn is_there(what: &str, program: &str, words: &[&str]) -> bool {
+    let ran = std::process::Command::new(program).args(words).output();
+    let there = ran.is_ok_and(|output| output.status.success());
+    assert!(
+        there || std::env::var_os("COUNTERSIGN_TEST_ALL").is_none(),
+        "{what} is missing: `tests/all` installs it"
+    );
+    if !there {
+        eprintln!("left out: {what} is missing (`tests/all` installs it)");
+    }
+    there
+}
+
+#[test]
+fn typescript_with_tsc_and_node_test() {
+    let tsc =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("target/npm/node_modules/typescript/bin/tsc");
+    let tsc = tsc.display().to_string();
+    if !is_there("typescript", "node", &[&tsc, "--version"]) {
+        return;
+    }
+    let build = format!("node {tsc}");
+    let words = ["--build", &build, "--test", "node --test"];
+    let killer = "many pieces are a tenth cheaper";
+    assert_told_apart("typescript", "src/**", [6, 14], 3, killer, &words);
+}
+
+#[test]
+fn go_with_go_test() {
+    if !is_there("go", "go", &["version"]) {
+        return;
+    }
+    let words = ["--build", "go build ./...", "--test", "go test ./..."];
+    let killer = "TestManyPiecesAreATenthCheaper";
+    assert_told_apart("go", "prices.go", [10, 18], 1, killer, &words);
 }
