@@ -22,6 +22,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::clock::Clock;
+use crate::domain::attest;
 use crate::domain::facts::{Freeze, PullState, Refusal, Snapshot};
 use crate::domain::landing::{self, Expected, Landed};
 use crate::domain::ledger::{Draft, Kind};
@@ -270,6 +271,8 @@ impl Execute {
             "effect": "merge",
             "clearance": clearance,
             "expected_tree": expected.tree,
+            "evidence": attest::relied_on(snapshot, clearance.head()),
+            "policy_from": snapshot.policy.origin(),
         });
         let draft = self.draft(kept, Kind::Intent, clearance, intent.clone());
         let begun = self.store.begin(lease, &key, intent, Some(draft), now);

@@ -67,7 +67,7 @@ const DOMAIN: &[&[&str]] = &[
     &["preview", "hypothesis"],
     &["render"],
     &["dispatch", "plan"],
-    &["next", "scorecard"],
+    &["next", "scorecard", "attest"],
 ];
 
 const LONGEST_FILE: usize = 600;

@@ -1,12 +1,17 @@
 //! `countersign ledger export|verify`.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 
 use clap::Subcommand;
 
 use super::{Complaint, Ended, Exit, database};
+use crate::domain::attest::{Attestor, Origin};
 use crate::domain::ledger::{Entry, Verifier};
+use crate::domain::model::{RepoId, RepoName};
+use crate::store::StoreError;
 
 /// How many entries are read from the database at a time.
 const PAGE: u32 = 1_000;
@@ -14,8 +19,19 @@ const PAGE: u32 = 1_000;
 /// What can be done with the ledger.
 #[derive(Debug, Subcommand)]
 pub enum LedgerCommand {
-    /// Print every entry as a line of JSON, oldest first.
+    /// Print every entry as a line of JSON, oldest first; or what merges rested on, as in-toto
+    /// statements.
     Export {
+        /// The entries themselves, or one in-toto statement a line: a SLSA verification summary of each
+        /// merge by the App, and a test result for each report of its head that only ran tests.
+        #[arg(long, value_enum, default_value_t = Format::Entries)]
+        format: Format,
+        /// Where people see the repositories, for the statements.
+        #[arg(long, value_name = "URL", default_value = "https://github.com")]
+        github_url: String,
+        /// Who verified, for the statements: the server's public address.
+        #[arg(long, env = "COUNTERSIGN_PUBLIC_URL", value_name = "URL")]
+        public_url: Option<String>,
         #[command(flatten)]
         database: DatabaseArg,
     },
@@ -26,6 +42,15 @@ pub enum LedgerCommand {
         #[command(flatten)]
         database: DatabaseArg,
     },
+}
+
+/// What an export holds.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum Format {
+    /// The entries.
+    Entries,
+    /// in-toto statements.
+    InToto,
 }
 
 /// The database a command reads.
@@ -52,7 +77,17 @@ impl DatabaseArg {
 /// Runs it.
 pub async fn run(command: LedgerCommand) -> Ended {
     match command {
-        LedgerCommand::Export { database } => export(&database.url).await,
+        LedgerCommand::Export {
+            format: Format::Entries,
+            database,
+            ..
+        } => export(&database.url).await,
+        LedgerCommand::Export {
+            format: Format::InToto,
+            github_url,
+            public_url,
+            database,
+        } => statements(&database.url, &github_url, public_url.as_deref()).await,
         LedgerCommand::Verify { file, database } => match file {
             Some(file) => verify_file(&file),
             None => verify_database(&database.url).await,
@@ -70,6 +105,50 @@ async fn export(url: &str) -> Ended {
     })
     .await?;
     Ok(Exit::Done)
+}
+
+/// What merges rested on. A repository that was renamed since is named as it is called now.
+async fn statements(url: &str, github: &str, server: Option<&str>) -> Ended {
+    let store = database::existing(url).await?;
+    let github = github.trim_end_matches('/');
+    let mut out = std::io::stdout().lock();
+    let mut repos: HashMap<RepoId, (Option<RepoName>, Attestor)> = HashMap::new();
+    let mut after = 0;
+    loop {
+        let entries = store.ledger(None, after, PAGE).await.map_err(unreadable)?;
+        let Some(last) = entries.last() else {
+            return Ok(Exit::Done);
+        };
+        after = last.seq;
+        for entry in entries {
+            let (name, attestor) = match repos.entry(entry.repo) {
+                MapEntry::Occupied(known) => known.into_mut(),
+                MapEntry::Vacant(new) => {
+                    let memory = store.repo(entry.repo).await.map_err(unreadable)?;
+                    let name = memory.value.repo.map(|repo| repo.name);
+                    new.insert((name, Attestor::default()))
+                }
+            };
+            let Some(repo) = name else { continue };
+            let origin = Origin {
+                repo,
+                github,
+                server,
+            };
+            for statement in attestor.take(&entry, origin) {
+                if writeln!(out, "{statement}").is_err() {
+                    return Ok(Exit::Done);
+                }
+            }
+        }
+    }
+}
+
+fn unreadable(error: StoreError) -> Complaint {
+    Complaint::new(
+        Exit::Internal,
+        format!("the ledger cannot be read: {error}"),
+    )
 }
 
 async fn verify_database(url: &str) -> Ended {
@@ -137,12 +216,7 @@ async fn for_each(
     let store = database::existing(url).await?;
     let mut after = 0;
     loop {
-        let entries = store.ledger(None, after, PAGE).await.map_err(|error| {
-            Complaint::new(
-                Exit::Internal,
-                format!("the ledger cannot be read: {error}"),
-            )
-        })?;
+        let entries = store.ledger(None, after, PAGE).await.map_err(unreadable)?;
         let Some(last) = entries.last() else {
             return Ok(());
         };

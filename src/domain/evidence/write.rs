@@ -41,3 +41,47 @@ pub fn document(statement: &Statement, times: Option<(Timestamp, Timestamp)>) ->
         "predicate": predicate,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::evidence::parse;
+    use crate::domain::evidence::{InconclusiveReason, MutantStatus, Outcome};
+
+    fn sound() -> Statement {
+        parse::document(include_str!("../../../tests/evidence/sound.json")).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back_the_same(
+            inconclusive in proptest::option::of(Just(InconclusiveReason::Capacity)),
+            executed in 0..10_000_u64,
+            text in "\\S.{0,40}",
+            cost in proptest::option::of(0.0..1e6_f64),
+            survived in any::<bool>(),
+            (base, sandbox, mutation) in any::<(bool, bool, bool)>(),
+        ) {
+            let mut statement = sound();
+            statement.reason = inconclusive;
+            if inconclusive.is_some() {
+                statement.result = Outcome::Inconclusive;
+            }
+            statement.tests[0].executed = executed;
+            statement.tests[0].passed = executed;
+            statement.tests[0].command.clone_from(&text);
+            statement.context = text;
+            statement.cost_usd = cost;
+            if !base { statement.base = None; }
+            if !sandbox { statement.sandbox = None; }
+            if let Some(mutation) = &mut statement.mutation && survived {
+                mutation.mutants[0].status = MutantStatus::Survived;
+            }
+            if !mutation { statement.mutation = None; }
+            let written = document(&statement, None).to_string();
+            prop_assert_eq!(parse::document(&written), Ok(statement));
+        }
+    }
+}

@@ -60,6 +60,15 @@ impl Hunk<'_> {
         let (first, last) = self.range();
         mutant.start_line <= last && first <= mutant.end_line
     }
+
+    /// Whether all its lines lie within a mutant's. Of a hunk without lines of its own nothing is known.
+    pub fn lies_within(&self, mutant: &Mutant) -> bool {
+        let (first, last) = self.range();
+        self.holds(mutant)
+            && self.lines.new_lines > 0
+            && mutant.start_line <= first
+            && last <= mutant.end_line
+    }
 }
 
 /// Stands for the whole of a file that was moved unchanged.

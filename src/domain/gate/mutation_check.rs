@@ -1,5 +1,6 @@
 //! Proof that the critical changed lines are tested: for every critical hunk a mutant that lies in it
-//! was killed by a failing test, and none survived.
+//! was killed by a failing test, and none survived. Or the change is one that no test can notice: a
+//! verifier that reads the language says that its lines hold nothing but comments.
 //!
 //! A report's mutants prove something only if its unmutated run passed and ran tests, and if the tree
 //! was restored to exactly the head's. A kill is a named test that failed: time-outs, mutants that did
@@ -18,6 +19,8 @@ use crate::domain::policy::{MutationCheck, MutationDemand, Timeouts};
 use crate::domain::verdict::{Basis, GateResult, Move, Proof};
 
 const GATE: &str = "mutation_check";
+/// The kind of a mutant that was left out since its lines hold nothing but comments.
+pub const ONLY_COMMENTS: &str = "only_comments";
 
 /// Judges the gate.
 pub fn judge(case: &Case<'_>, gate: &MutationCheck) -> GateResult {
@@ -131,6 +134,14 @@ fn killed(gate: &MutationCheck, mutant: &Mutant) -> bool {
     }
 }
 
+/// Whether a report says that all lines of a hunk are comments. Whoever says so has read the language;
+/// the gate has not, and a mark at the head of a line may as well stand within a text.
+fn only_comments(hunk: Hunk<'_>, mutant: &Mutant) -> bool {
+    mutant.status == MutantStatus::Skipped
+        && mutant.kind == ONLY_COMMENTS
+        && hunk.lies_within(mutant)
+}
+
 fn one_hunk(
     case: &Case<'_>,
     gate: &MutationCheck,
@@ -146,6 +157,7 @@ fn one_hunk(
             .collect()
     };
     let mut records = Vec::new();
+    let mut comments = Vec::new();
     let mut others: Vec<&'static str> = Vec::new();
     for evidence in proofs {
         for mutant in inside(&evidence) {
@@ -167,10 +179,22 @@ fn one_hunk(
                     .map_or("the time-out", String::as_str);
                 let what = format!("`{}` killed by `{by}`, reported", mutant.id);
                 records.push(evidence.verification.basis(&what));
+            } else if only_comments(hunk, &mutant) {
+                comments.push(
+                    evidence
+                        .verification
+                        .basis("nothing but comments, reported"),
+                );
             } else {
                 others.push(unproven(mutant.status));
             }
         }
+    }
+    if records.is_empty()
+        && let Some(proof) = Proof::new(comments)
+    {
+        let reason = format!("{place} holds nothing but comments.");
+        return GateResult::satisfied(&place, proof, reason);
     }
     match Proof::new(records) {
         Some(proof) => GateResult::satisfied(&place, proof, format!("{place} is tested.")),
@@ -227,10 +251,17 @@ fn combined(
         };
     }
     let open: Vec<_> = details.iter().filter(|d| !d.state.passes()).collect();
-    match (open.first(), Proof::new(kills)) {
+    let kills_none = kills.is_empty();
+    let mut records = kills;
+    records.extend(remarks(hunks, proofs));
+    match (open.first(), Proof::new(records)) {
         (None, Some(proof)) => {
             let reason = match hunks.len() {
+                1 if kills_none => "The one critical change holds nothing but comments.".to_owned(),
                 1 => "The one critical change is shown to be tested.".to_owned(),
+                count if kills_none => {
+                    format!("All {count} critical changes hold nothing but comments.")
+                }
                 count => format!("All {count} critical changes are shown to be tested."),
             };
             GateResult::satisfied(GATE, proof, reason)
@@ -253,6 +284,20 @@ fn lower(sentence: &str) -> String {
     let mut chars = sentence.chars();
     let first = chars.next().map(|c| c.to_lowercase().to_string());
     first.unwrap_or_default() + chars.as_str()
+}
+
+/// Every word that a critical hunk holds nothing but comments.
+fn remarks(hunks: &[Hunk<'_>], proofs: &[Evidence<'_, '_>]) -> Vec<Basis> {
+    let mut remarks = Vec::new();
+    for evidence in proofs {
+        for mutant in &evidence.mutation.mutants {
+            if hunks.iter().any(|hunk| only_comments(*hunk, mutant)) {
+                let what = format!("`{}` is nothing but comments, reported", mutant.id);
+                remarks.push(evidence.verification.basis(&what));
+            }
+        }
+    }
+    remarks
 }
 
 /// Every kill in a critical hunk, once.

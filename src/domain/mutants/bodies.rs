@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::Node;
 
 use super::Kind;
-use super::operators::{Edit, brief, rank};
+use super::operators::{Edit, Rank, brief};
 use super::syntax::{Language, Syntax, Visit, is_string};
 
 /// A statement that can go without the names that others need going with it.
@@ -38,7 +38,7 @@ pub(super) fn dropped(syntax: &Syntax<'_>, visit: &Visit<'_, '_>) -> Option<Edit
         with: with.as_bytes().to_vec(),
         kind: Kind::DropStatement,
         what: format!("`{}` dropped", brief(&syntax.text[node.byte_range()])),
-        rank: rank::STATEMENT,
+        rank: Rank::Statement,
     })
 }
 
@@ -122,7 +122,7 @@ fn early(language: Language, bytes: Range<usize>, value: &str) -> Edit {
             "" => "returns at once".to_owned(),
             value => format!("returns `{value}` at once"),
         },
-        rank: rank::BODY,
+        rank: Rank::Body,
     }
 }
 
@@ -280,7 +280,7 @@ fn python(syntax: &Syntax<'_>, body: Node<'_>) -> Option<Edit> {
         with,
         kind: Kind::ReturnEarly,
         what: "returns `None` at once".to_owned(),
-        rank: rank::BODY,
+        rank: Rank::Body,
     })
 }
 

@@ -6,7 +6,7 @@
 
 use super::Kind;
 use super::lines::Place;
-use super::operators::{Edit, changed_by_one, rank, swapped};
+use super::operators::{Edit, Rank, changed_by_one, swapped};
 
 /// Files whose words are for people, or are not written by them.
 const CLOSED: &[&str] = &[
@@ -64,9 +64,9 @@ fn words(line: &str, start: usize, edits: &mut Vec<Edit>) {
         let number = number.then(|| changed_by_one(word, false)).flatten();
         let change = match (swap, number) {
             (Some((swap, rank)), _) => Some((swap.to_owned(), Kind::SwapComparison, rank)),
-            (_, Some(number)) => Some((number, Kind::ChangeNumber, rank::NUMBER)),
-            _ if word == "true" => Some(("false".to_owned(), Kind::FlipBoolean, rank::BOOLEAN)),
-            _ if word == "false" => Some(("true".to_owned(), Kind::FlipBoolean, rank::BOOLEAN)),
+            (_, Some(number)) => Some((number, Kind::ChangeNumber, Rank::Number)),
+            _ if word == "true" => Some(("false".to_owned(), Kind::FlipBoolean, Rank::Boolean)),
+            _ if word == "false" => Some(("true".to_owned(), Kind::FlipBoolean, Rank::Boolean)),
             _ => None,
         };
         if let Some((with, kind, rank)) = change {

@@ -26,18 +26,18 @@ pub(super) struct Edit {
     pub(super) with: Vec<u8>,
     pub(super) kind: Kind,
     pub(super) what: String,
-    /// Lower is tried earlier.
-    pub(super) rank: u8,
+    pub(super) rank: Rank,
 }
 
 /// The place in the order that the header argues for.
-pub(super) mod rank {
-    pub(crate) const BOUNDARY: u8 = 0;
-    pub(crate) const CONDITION: u8 = 1;
-    pub(crate) const NUMBER: u8 = 2;
-    pub(crate) const BOOLEAN: u8 = 3;
-    pub(crate) const STATEMENT: u8 = 4;
-    pub(crate) const BODY: u8 = 5;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    Boundary,
+    Condition,
+    Number,
+    Boolean,
+    Statement,
+    Body,
 }
 
 /// Each comparison with what it is swapped for.
@@ -57,15 +57,15 @@ const SWAPS: &[(&str, &str)] = &[
 ];
 
 /// What a comparison is swapped for, and where that stands in the order.
-pub(super) fn swapped(operator: &str) -> Option<(&'static str, u8)> {
+pub(super) fn swapped(operator: &str) -> Option<(&'static str, Rank)> {
     let (_, swap) = SWAPS.iter().find(|(from, _)| *from == operator)?;
     let boundary = operator.starts_with(['<', '>']);
     Some((
         swap,
         if boundary {
-            rank::BOUNDARY
+            Rank::Boundary
         } else {
-            rank::CONDITION
+            Rank::Condition
         },
     ))
 }
@@ -151,7 +151,7 @@ impl Finder<'_, '_> {
         self.edits.extend(bodies::returned(syntax, node));
     }
 
-    fn push(&mut self, node: Node<'_>, with: &str, kind: Kind, rank: u8) {
+    fn push(&mut self, node: Node<'_>, with: &str, kind: Kind, rank: Rank) {
         let what = format!(
             "`{}` for `{}`",
             brief(with.as_bytes()),
@@ -212,7 +212,7 @@ impl Finder<'_, '_> {
             b"False" => "True",
             _ => return,
         };
-        self.push(node, flipped, Kind::FlipBoolean, rank::BOOLEAN);
+        self.push(node, flipped, Kind::FlipBoolean, Rank::Boolean);
     }
 
     /// An index goes down where it can: that stays within bounds, so the wrong element is read instead
@@ -229,7 +229,7 @@ impl Finder<'_, '_> {
             || matches!(parent, "index_expression" | "array_access");
         let text = String::from_utf8_lossy(self.text(visit.node)).into_owned();
         if let Some(changed) = changed_by_one(&text, index) {
-            self.push(visit.node, &changed, Kind::ChangeNumber, rank::NUMBER);
+            self.push(visit.node, &changed, Kind::ChangeNumber, Rank::Number);
         }
     }
 
@@ -270,7 +270,7 @@ impl Finder<'_, '_> {
             kind if ATOMS.contains(&kind) => format!("!{text}"),
             _ => format!("!({text})"),
         };
-        self.push(condition, &negated, Kind::NegateCondition, rank::CONDITION);
+        self.push(condition, &negated, Kind::NegateCondition, Rank::Condition);
     }
 
     fn is_equality(&self, node: Node<'_>) -> bool {
@@ -280,7 +280,7 @@ impl Finder<'_, '_> {
             for operator in node.children_by_field_name(field, &mut cursor) {
                 let text = String::from_utf8_lossy(self.text(operator));
                 operators += 1;
-                equal += usize::from(swapped(&text).is_some_and(|(_, at)| at == rank::CONDITION));
+                equal += usize::from(swapped(&text).is_some_and(|(_, at)| at == Rank::Condition));
             }
         }
         operators == 1 && equal == 1

@@ -303,7 +303,8 @@ impl Tests {
             let (start, test) = before.unwrap_or((bytes.start, false));
             *before = Some((start, test || makes_a_test(&said())));
         } else if kind == "inner_attribute_item" && depth == 1 && makes_a_test(&said()) {
-            self.found = vec![0..text.len()];
+            self.found.clear();
+            self.found.push(0..text.len());
         } else if let Some((start, true)) = before.take() {
             let known = self.found.last().is_some_and(|last| start < last.end);
             if !known {
@@ -313,7 +314,7 @@ impl Tests {
     }
 }
 
-/// `#[test]`, `#[tokio::test(...)]`, `#[cfg(test)]`, `#[cfg(all(test, ...))]`.
+/// `#[test]`, `#[runtime::test(...)]`, `#[cfg(test)]`, `#[cfg(all(test, ...))]`.
 fn makes_a_test(attribute: &str) -> bool {
     let words = attribute.trim_start_matches(['#', '!', '[', ' ']);
     let words = words.trim_end_matches([']', ' ']);

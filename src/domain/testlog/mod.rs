@@ -70,11 +70,14 @@ impl TestLog {
     }
 }
 
+/// Finds in the lines of an output what one runner said.
+type Reader = fn(&[&str]) -> Option<TestLog>;
+
 /// Reads the output of a test runner that is known here; `None` where none is recognised.
 pub fn from_output(text: &str) -> Option<TestLog> {
     let text = plain(text);
     let lines: Vec<&str> = text.split(['\n', '\r']).map(str::trim_end).collect();
-    let readers: [fn(&[&str]) -> Option<TestLog>; 10] = [
+    let readers: [Reader; 10] = [
         rust::cargo_test,
         rust::nextest,
         python::pytest,

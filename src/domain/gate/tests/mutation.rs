@@ -76,6 +76,38 @@ fn no_report_waits_for_a_verifier_and_names_the_place() {
 }
 
 #[test]
+fn a_change_of_comments_alone_is_satisfied_by_the_word_of_who_read_the_language() {
+    let remark = |mut lines: Value| {
+        lines["kind"] = json!("only_comments");
+        lines
+    };
+    let snapshot = tried(&[remark(mutant("m1", 40, "skipped"))]);
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+    let told = gate(&snapshot, GATE);
+    assert_eq!(
+        told.reason,
+        "The one critical change holds nothing but comments."
+    );
+    assert_eq!(
+        told.details[0].reason,
+        "src/start.rs:40 holds nothing but comments."
+    );
+
+    // Elsewhere, in another status, or beside a survivor it proves nothing.
+    let elsewhere = tried(&[remark(mutant("m1", 41, "skipped"))]);
+    assert_eq!(state(&elsewhere, GATE), "waiting");
+    let unviable = tried(&[remark(mutant("m1", 40, "unviable"))]);
+    assert_eq!(state(&unviable, GATE), "waiting");
+    let skipped = tried(&[mutant("m1", 40, "skipped")]);
+    assert_eq!(state(&skipped, GATE), "waiting");
+    let survived = tried(&[
+        remark(mutant("m1", 40, "skipped")),
+        mutant("m2", 40, "survived"),
+    ]);
+    assert_eq!(state(&survived, GATE), "failed");
+}
+
+#[test]
 fn a_survivor_fails_it_whatever_else_was_killed() {
     let killed = mutant("m1", 40, "killed");
     let survived = mutant("m2", 40, "survived");

@@ -1,0 +1,15 @@
+package shop
+
+import "testing"
+
+func TestFewPiecesCostWhatTheyCost(t *testing.T) {
+	if got := Total([]int{200, 300}); got != 500 {
+		t.Fatalf("total is %d", got)
+	}
+}
+
+func TestASmallOrderPaysForShipping(t *testing.T) {
+	if got := Shipping(500); got != 490 {
+		t.Fatalf("shipping is %d", got)
+	}
+}
