@@ -197,8 +197,28 @@ async fn apart(git: &Git, base: &str, head: &str) -> String {
     }
 }
 
-/// The branch that a name stands for, as the host calls it; `None` for a commit.
+/// The branch that a name stands for, as the host calls it. For a commit: the one branch of the remote
+/// whose tip it is; `None` where there is none, or several.
 async fn branch(git: &Git, name: &str) -> Option<BaseRef> {
+    if let Some(named) = named_branch(git, name).await {
+        return Some(named);
+    }
+    let points = format!("--points-at={name}");
+    let words = [
+        "for-each-ref",
+        "--format=%(refname:lstrip=3)",
+        &points,
+        "refs/remotes/origin",
+    ];
+    let tips = git.text(&words).await.ok()?;
+    let mut tips = tips.lines().filter(|tip| *tip != "HEAD");
+    match (tips.next(), tips.next()) {
+        (Some(only), None) => BaseRef::parse(only).ok(),
+        _ => None,
+    }
+}
+
+async fn named_branch(git: &Git, name: &str) -> Option<BaseRef> {
     let words = [
         "rev-parse",
         "--symbolic-full-name",

@@ -259,6 +259,12 @@ async fn yard(
     if git::Git::reading(&request.checkout).is_dirty().await {
         note("the checkout has changes that are not committed: they are not verified".to_owned());
     }
+    if ends.base.is_none() {
+        let base = &request.base;
+        note(format!(
+            "{base} is no branch: the evidence names no base, and no gate takes it so; give --base as a branch"
+        ));
+    }
     let empty = folder.path().join("empty");
     std::fs::write(&empty, "").map_err(|error| Fault::Internal(error.to_string()))?;
     let shown = vec![origin.objects.clone()];

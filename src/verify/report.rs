@@ -211,7 +211,7 @@ impl Report {
             let (mut caught, mut lived) = (false, false);
             let mut last = None;
             for one in tried {
-                let mutant = record(mutants.len() + 1, &one);
+                let mutant = record(mutants.len() + 1, spot, &one);
                 let gate = found.check;
                 let holds = is_critical(&known, gate, &mutant);
                 let counts = counts_as_kill(gate, &mutant) && holds;
@@ -227,11 +227,15 @@ impl Report {
                 self.notes.push(one.fate.note);
                 mutants.push(mutant);
             }
-            if !caught && !lived && !spot.exempt {
+            if !caught && !lived && spot.exempt.is_none() {
                 sum.open.push(unproven(spot, last));
             }
         }
-        sum.places = found.spots.iter().filter(|spot| !spot.exempt).count();
+        sum.places = found
+            .spots
+            .iter()
+            .filter(|spot| spot.exempt.is_none())
+            .count();
         sum.exempt = found.spots.len() - sum.places;
         sum.unviable = !mutants.is_empty()
             && mutants
@@ -434,14 +438,14 @@ fn told(tests: &Tests) -> String {
     )
 }
 
-fn record(number: usize, one: &Tried) -> Mutant {
+fn record(number: usize, spot: &Spot, one: &Tried) -> Mutant {
     let mutant = &one.mutant;
     Mutant {
         id: format!("m{number}"),
         path: mutant.path.clone(),
         start_line: mutant.start_line,
         end_line: mutant.end_line,
-        kind: mutant.kind.word().to_owned(),
+        kind: spot.exempt.unwrap_or(mutant.kind.word()).to_owned(),
         status: one.fate.status,
         killed_by: one.fate.killed_by.clone(),
         duration_s: one.took.map(seconds),

@@ -12,8 +12,12 @@ use super::git::Git;
 use super::journal;
 use crate::domain::facts::{Comparison, FileChange, Listing};
 use crate::domain::gate::hunks::{Hunk, critical};
+use crate::domain::gate::mutation_check::ONLY_COMMENTS;
 use crate::domain::mutants::{self, FileText, Kind, Mutant};
 use crate::domain::policy::MutationCheck;
+
+/// The kind of a mutant that was left out since its lines are tests themselves.
+const ONLY_TESTS: &str = "only_tests";
 
 /// One critical place.
 #[derive(Debug, Clone)]
@@ -26,8 +30,8 @@ pub(super) struct Spot {
     pub stand_in: Mutant,
     /// Why there is nothing to try.
     pub barred: Option<String>,
-    /// No test could ever see this change, so that none is asked for.
-    pub exempt: bool,
+    /// No test could ever see this change, so that none is asked for; the word for that in evidence.
+    pub exempt: Option<&'static str>,
     /// Names of mutants that are no text of their language: no test need run to know that.
     pub broken: BTreeSet<String>,
     /// Its file's content, for showing what a mutant changed.
@@ -70,15 +74,21 @@ pub(super) async fn find(
 fn spot(change: &Change, text: &FileText, hunk: &Hunk<'_>) -> Spot {
     let mut spot = barred(&text.change, Some(hunk), "there is nothing in it to break");
     let unseen = if mutants::only_comments(text, hunk.lines) {
-        Some("only comments changed, which no test can see")
+        Some((
+            ONLY_COMMENTS,
+            "only comments changed, which no test can see",
+        ))
     } else if mutants::only_tests(text, hunk.lines) {
-        Some("only tests changed, which no other test can see")
+        Some((
+            ONLY_TESTS,
+            "only tests changed, which no other test can see",
+        ))
     } else {
         None
     };
-    if let Some(why) = unseen {
+    if let Some((word, why)) = unseen {
         spot.barred = Some(why.to_owned());
-        spot.exempt = true;
+        spot.exempt = Some(word);
         return spot;
     }
     let rounds = mutants::rounds(text, hunk.lines).into_iter().map(|round| {
@@ -132,7 +142,7 @@ fn barred(file: &FileChange, hunk: Option<&Hunk<'_>>, why: &str) -> Spot {
             files: Vec::new(),
         },
         barred: Some(why.to_owned()),
-        exempt: false,
+        exempt: None,
         broken: BTreeSet::new(),
         head: None,
         executable: BTreeSet::new(),

@@ -423,3 +423,26 @@ fn a_junit_report_names_the_killer_and_an_old_one_is_not_read() {
     let killed = answer.statuses().contains(&MutantStatus::Killed);
     assert!(!killed, "{}", answer.out);
 }
+
+/// B176: the gate takes evidence only for the base that it names.
+#[test]
+fn a_base_given_as_a_commit_is_named_by_the_branch_whose_tip_it_is_or_that_is_said() {
+    let project = tested();
+    let base = project.git(&["rev-parse", "main"]);
+    let verify = || {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_countersign"));
+        command.args(["verify", "--base", &base, "--test", "sh check.sh", "--json"]);
+        command.args(["--critical", "src/**", "--sandbox", "off"]);
+        let output = command.current_dir(project.repo()).output().unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        (document["predicate"]["base"]["ref"].clone(), told)
+    };
+    let (named, told) = verify();
+    assert_eq!(named, serde_json::Value::Null);
+    assert!(told.contains("give --base as a branch"), "{told}");
+    project.git(&["update-ref", "refs/remotes/origin/main", &base]);
+    let (named, told) = verify();
+    assert_eq!(named, "main");
+    assert!(!told.contains("give --base"), "{told}");
+}

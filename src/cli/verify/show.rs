@@ -5,8 +5,8 @@ use std::io::IsTerminal;
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::domain::evidence::{MutantStatus, Outcome};
-use crate::verify::{Report, Said, Watch};
+use crate::domain::evidence::{Finding, MutantStatus, Outcome, TestRun};
+use crate::verify::{Report, Said, Survivor, Watch};
 
 /// Progress on standard error: one moving line on a terminal, plain lines elsewhere.
 pub struct Progress {
@@ -92,84 +92,95 @@ fn word(status: MutantStatus) -> &'static str {
 
 /// The end of a verification, for people.
 pub fn table(report: &Report, colour: bool) -> String {
-    let paint = |code: &str, text: &str| match colour {
-        true => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-        false => text.to_owned(),
-    };
     let statement = &report.statement;
     let (code, result) = match statement.result {
-        Outcome::Approved => ("32", "approved"),
-        Outcome::Rejected => ("31", "rejected"),
-        Outcome::Inconclusive => ("33", "inconclusive"),
+        Outcome::Approved => (GREEN, "approved"),
+        Outcome::Rejected => (RED, "rejected"),
+        Outcome::Inconclusive => (YELLOW, "inconclusive"),
     };
-    let mut text = String::new();
-    let mut line = |line: &str| {
-        text.push_str(line);
-        text.push('\n');
-    };
-    for tests in &statement.tests {
-        line(&format!(
-            "tests: {} executed, {} passed, {} failed, {} skipped, exit code {}  {}",
-            tests.executed,
-            tests.passed,
-            tests.failed,
-            tests.skipped,
-            tests.exit_code,
-            visible(&tests.command)
-        ));
-    }
-    let mutants = statement
-        .mutation
-        .as_ref()
-        .map_or(&[][..], |mutation| &mutation.mutants);
-    if !mutants.is_empty() {
-        let mut table = Table::new();
-        table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_header(["mutant", "place", "kind", "status", "by"]);
-        for (mutant, note) in mutants.iter().zip(&report.notes) {
-            let by = mutant
-                .killed_by
-                .first()
-                .or(note.as_ref())
-                .map_or("", String::as_str);
-            let place = match mutant.start_line == mutant.end_line {
-                true => format!("{}:{}", mutant.path, mutant.start_line),
-                false => format!("{}:{}-{}", mutant.path, mutant.start_line, mutant.end_line),
-            };
-            let cells = [&mutant.id, &place, &mutant.kind, word(mutant.status), by];
-            table.add_row(cells.map(visible));
-        }
-        line(&table.to_string());
-    }
+    let mut lines: Vec<String> = statement.tests.iter().map(tests).collect();
+    lines.extend(mutants(report));
     for survivor in &report.survivors {
-        let (id, place, what) = (
-            &survivor.id,
-            visible(&survivor.place),
-            visible(&survivor.what),
-        );
-        line(&format!("\n{id} survived at {place}: {what}"));
-        for change in survivor.diff.lines() {
-            let code = match change.as_bytes().first() {
-                Some(b'+') => "32",
-                Some(b'-') => "31",
-                _ => "2",
-            };
-            line(&format!("    {}", paint(code, &visible(change))));
-        }
+        lines.push(String::new());
+        lines.extend(survived(survivor, colour));
     }
-    let survivors = !report.survivors.is_empty();
-    let others = statement
-        .findings
-        .iter()
-        .filter(|finding| !survivors || finding.message.starts_with("whether"));
-    for finding in others {
-        line(&format!("- {}", visible(&finding.message)));
+    // What is said of a survivor was shown with it.
+    let told = |finding: &&Finding| {
+        let by = report.survivors.iter();
+        let mut by = by.map(|survivor| format!("`{}` ", survivor.id));
+        !by.any(|id| finding.message.starts_with(&id))
+    };
+    let others = statement.findings.iter().filter(told);
+    lines.extend(others.map(|finding| format!("- {}", visible(&finding.message))));
+    let result = paint(colour, code, result);
+    lines.push(format!("{result}: {}", visible(&report.summary)));
+    lines.join("\n") + "\n"
+}
+
+const RED: &str = "31";
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
+const DIM: &str = "2";
+
+fn paint(colour: bool, code: &str, text: &str) -> String {
+    match colour {
+        true => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+        false => text.to_owned(),
     }
-    line(&format!(
-        "{}: {}",
-        paint(code, result),
-        visible(&report.summary)
-    ));
-    text
+}
+
+fn tests(tests: &TestRun) -> String {
+    format!(
+        "tests: {} executed, {} passed, {} failed, {} skipped, exit code {}: {}",
+        tests.executed,
+        tests.passed,
+        tests.failed,
+        tests.skipped,
+        tests.exit_code,
+        visible(&tests.command)
+    )
+}
+
+/// The table of mutants, where there are any.
+fn mutants(report: &Report) -> Option<String> {
+    let mutants = &report.statement.mutation.as_ref()?.mutants;
+    if mutants.is_empty() {
+        return None;
+    }
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(["mutant", "place", "kind", "status", "by"]);
+    for (mutant, note) in mutants.iter().zip(&report.notes) {
+        let by = mutant.killed_by.first().or(note.as_ref());
+        let place = match mutant.start_line == mutant.end_line {
+            true => format!("{}:{}", mutant.path, mutant.start_line),
+            false => format!("{}:{}-{}", mutant.path, mutant.start_line, mutant.end_line),
+        };
+        let by = by.map_or("", String::as_str);
+        let cells = [&mutant.id, &place, &mutant.kind, word(mutant.status), by];
+        table.add_row(cells.map(visible));
+    }
+    let lines = table.to_string();
+    let trimmed: Vec<_> = lines.lines().map(str::trim_end).collect();
+    Some(trimmed.join("\n"))
+}
+
+fn survived(survivor: &Survivor, colour: bool) -> Vec<String> {
+    let (id, place, what) = (
+        &survivor.id,
+        visible(&survivor.place),
+        visible(&survivor.what),
+    );
+    let mut lines = vec![format!("{id} survived at {place}: {what}")];
+    lines.extend(survivor.diff.lines().map(|change| {
+        let code = match change.as_bytes().first() {
+            Some(b'+') => GREEN,
+            Some(b'-') => RED,
+            _ => DIM,
+        };
+        let line = format!("    {}", visible(change));
+        paint(colour, code, line.trim_end())
+    }));
+    lines
 }
