@@ -135,7 +135,7 @@ pub(super) fn about(
     }
 }
 
-pub(super) fn unreadable(faults: &[Fault]) -> String {
+fn unreadable(faults: &[Fault]) -> String {
     let first = faults.first().map_or_else(String::new, |fault| {
         let path = match fault.path.as_str() {
             "" => "the document",

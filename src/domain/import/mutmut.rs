@@ -168,6 +168,9 @@ fn lines(module: &Module, key: &str) -> Result<(u64, u64), Refused> {
     let [start] = places.as_slice() else {
         return Err(lost());
     };
+    if unmutated == mutant {
+        return Err(lost());
+    }
     let before = unmutated
         .iter()
         .zip(&mutant)
