@@ -115,6 +115,7 @@ pub fn read(
 fn cannot_tell() -> Vec<String> {
     [
         "Which test failed, unless the mutant's log names it: such a kill bears the exit code of `cargo test`.",
+        "Whether each line of a body is tested: a mutant that replaces a whole body lies on all its lines, and its kill shows that some of them are.",
         "Whether the run was one shard of several (--shard): places in other shards are not shown to be tested.",
     ]
     .map(str::to_owned)
