@@ -6,6 +6,7 @@
 mod database;
 mod demo;
 mod doctor;
+mod evidence;
 mod explain;
 mod ledger;
 mod lint;
@@ -19,7 +20,6 @@ mod simulate;
 mod verify;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -111,7 +111,7 @@ enum Command {
     /// Check a policy, or print its JSON Schema.
     #[command(subcommand)]
     Policy(PolicyCommand),
-    /// Check evidence documents.
+    /// Check evidence documents, or make them of the reports of other tools.
     #[command(subcommand)]
     Evidence(EvidenceCommand),
     /// Export the ledger, or prove its chain.
@@ -130,13 +130,11 @@ enum PolicyCommand {
 
 #[derive(Debug, Subcommand)]
 enum EvidenceCommand {
-    /// Validate evidence: what it says and proves, or every fault. Exit code 1 if there is any.
-    Check {
-        /// JSON documents, or Markdown texts that hold one in a fenced `countersign` block; `-` reads
-        /// standard input.
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-    },
+    /// Say what evidence proves by itself, or every fault. Exit code 1 if a file proves nothing, blocks,
+    /// or holds a part (tests, mutants) that does not prove what it seems to.
+    Check(Box<evidence::CheckArgs>),
+    /// Make evidence of the report of another mutation tester. Exit code 1 if it is no approval.
+    Import(Box<evidence::ImportArgs>),
 }
 
 /// Parses words and runs the command they name.
@@ -165,7 +163,8 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Policy(PolicyCommand::Check(args)) => asynchronously(lint::run(*args)),
         Command::Simulate(args) => asynchronously(simulate::run(args)),
         Command::Policy(PolicyCommand::Schema) => policy::schema(),
-        Command::Evidence(EvidenceCommand::Check { files }) => policy::check_evidence(&files),
+        Command::Evidence(EvidenceCommand::Check(args)) => evidence::check(&args),
+        Command::Evidence(EvidenceCommand::Import(args)) => evidence::import(&args),
         Command::Verify(args) => asynchronously(verify::run(*args)),
         Command::Ledger(command) => asynchronously(ledger::run(command)),
     };

@@ -1,13 +1,10 @@
-//! `countersign policy schema`, what `policy check` says of a file by itself, and `countersign evidence
-//! check`: files in, sentences out.
+//! `countersign policy schema`, and what `policy check` says of a file by itself: files in, sentences out.
 
 use std::fmt::Write;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{Complaint, Ended, Exit};
-use crate::domain::evidence::collect::blocks;
-use crate::domain::evidence::{Fault, MutantStatus, Outcome, Statement, parse};
 use crate::domain::model::RepoName;
 use crate::domain::policy::{self, Identity, Mode, MutationDemand, Policy, Problem, When};
 
@@ -18,20 +15,6 @@ const LARGEST: u64 = 4 * 1024 * 1024;
 pub fn schema() -> Ended {
     print!("{}", policy::schema::json_schema());
     Ok(Exit::Done)
-}
-
-/// Validates evidence files and prints what each says and proves, or every fault.
-pub fn check_evidence(files: &[PathBuf]) -> Ended {
-    let mut exit = Exit::Done;
-    for file in files {
-        let text = text_of(file)?;
-        let (answer, sound) = evidence(&file.display().to_string(), &text);
-        print!("{answer}");
-        if !sound {
-            exit = Exit::No;
-        }
-    }
-    Ok(exit)
 }
 
 /// A file's text; `-` is standard input.
@@ -171,110 +154,6 @@ fn gates_meaning(policy: &Policy, line: &mut impl FnMut(&str, String)) {
     }
 }
 
-/// What a file of evidence says and proves, and whether it is sound.
-fn evidence(file: &str, text: &str) -> (String, bool) {
-    let document = if text.trim_start().starts_with('{') {
-        Ok(text.to_owned())
-    } else {
-        let mut found = blocks(text);
-        match found.len() {
-            1 => Ok(found.remove(0)),
-            0 => {
-                Err("it is neither JSON nor Markdown with a fenced `countersign` block".to_owned())
-            }
-            count => Err(format!(
-                "it holds {count} `countersign` blocks, and one may speak"
-            )),
-        }
-    };
-    match document {
-        Err(why) => (format!("{file}: {why}.\n"), false),
-        Ok(document) => match parse::document(&document) {
-            Ok(statement) => (sound(file, &statement), true),
-            Err(faults) => (faulty(file, &faults), false),
-        },
-    }
-}
-
-fn faulty(file: &str, faults: &[Fault]) -> String {
-    let mut text = String::new();
-    for fault in faults {
-        let path = if fault.path.is_empty() {
-            "the document"
-        } else {
-            &fault.path
-        };
-        let _ = writeln!(text, "{file}: {path} {}", fault.message);
-    }
-    let plural = if faults.len() == 1 { "" } else { "s" };
-    let _ = writeln!(text, "{} fault{plural}: it would not count.", faults.len());
-    text
-}
-
-fn sound(file: &str, statement: &Statement) -> String {
-    let mut text = String::new();
-    let result = match statement.result {
-        Outcome::Approved => "approved",
-        Outcome::Rejected => "rejected",
-        Outcome::Inconclusive => "inconclusive",
-    };
-    let _ = writeln!(
-        text,
-        "{file}: {result} {} of {}",
-        statement.head, statement.subject_name
-    );
-    match &statement.base {
-        Some(base) => {
-            let _ = writeln!(text, "  against {} at {}", base.name, base.sha);
-        }
-        None => {
-            let _ = writeln!(
-                text,
-                "  names no base: it would not count for any pull request"
-            );
-        }
-    }
-    let executed: u64 = statement.tests.iter().map(|run| run.executed).sum();
-    let failed: u64 = statement.tests.iter().map(|run| run.failed).sum();
-    let _ = writeln!(text, "  tests: {executed} executed, {failed} failed");
-    match &statement.mutation {
-        None => {
-            let _ = writeln!(
-                text,
-                "  mutants: none; it proves nothing about critical lines"
-            );
-        }
-        Some(mutation) => {
-            let count = |status| {
-                mutation
-                    .mutants
-                    .iter()
-                    .filter(|m| m.status == status)
-                    .count()
-            };
-            let _ = writeln!(
-                text,
-                "  mutants: {} killed, {} survived, {} timed out, {} unviable, {} skipped; baseline {}",
-                count(MutantStatus::Killed),
-                count(MutantStatus::Survived),
-                count(MutantStatus::Timeout),
-                count(MutantStatus::Unviable),
-                count(MutantStatus::Skipped),
-                if mutation.baseline.exit_code == 0 && mutation.baseline.executed > 0 {
-                    "passed"
-                } else {
-                    "did not pass, so they prove nothing"
-                },
-            );
-        }
-    }
-    let _ = writeln!(
-        text,
-        "  who reported it is not in the document: GitHub says it of whoever posts it"
-    );
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,22 +169,5 @@ mod tests {
     fn a_valid_policy_is_told_in_short() {
         let text = include_str!("../../tests/policies/complete.yml");
         insta::assert_snapshot!(meaning(&policy::read::read(text).unwrap()));
-    }
-
-    #[test]
-    fn sound_evidence_is_told_in_short_and_faulty_evidence_fault_by_fault() {
-        let sound = include_str!("../../tests/evidence/sound.json");
-        let (told, is_sound) = evidence("sound.json", sound);
-        assert!(is_sound);
-        insta::assert_snapshot!("sound", told);
-        let faulty = sound
-            .replace("\"killed\"", "\"dead\"")
-            .replace("\"executed\": 412", "\"executed\": -1");
-        let (told, is_sound) = evidence("faulty.json", &faulty);
-        assert!(!is_sound);
-        insta::assert_snapshot!("faulty", told);
-        let (told, is_sound) = evidence("note.md", "Looks good to me.");
-        assert!(!is_sound);
-        insta::assert_snapshot!("no_document", told);
     }
 }

@@ -13,6 +13,7 @@ pub mod evidence;
 pub mod facts;
 pub mod gate;
 pub mod hypothesis;
+pub mod import;
 pub mod landing;
 pub mod ledger;
 pub mod memory;

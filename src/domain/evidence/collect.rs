@@ -146,7 +146,7 @@ fn carrier_of(author: Option<Actor>, app: Option<AppRef>) -> Carrier {
 }
 
 /// What a text reports; `None` when it holds no document at all.
-fn content_of(text: &str) -> Option<Content> {
+pub fn content_of(text: &str) -> Option<Content> {
     let mut blocks = blocks(text).into_iter();
     let block = blocks.next()?;
     if blocks.next().is_some() {

@@ -4,6 +4,7 @@
 //! It is total: whatever the facts, it answers. It never asks anybody anything; a missing fact is
 //! "undetermined", an empty list is "not yet", and only a positive record satisfies.
 
+pub mod appraise;
 pub mod approvals;
 pub mod certification;
 pub mod checks;

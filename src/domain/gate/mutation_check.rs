@@ -15,6 +15,7 @@ use super::next_step::ask;
 use super::verification::{Verification, move_of, spoke_again};
 use crate::domain::evidence::{Mutant, MutantStatus, Mutation, Outcome, Statement};
 use crate::domain::facts::Comparison;
+use crate::domain::model::Oid;
 use crate::domain::policy::{MutationCheck, MutationDemand, Timeouts};
 use crate::domain::verdict::{Basis, GateResult, Move, Proof};
 
@@ -87,7 +88,7 @@ fn proofs<'c, 'a>(
         } else if statement.result == Outcome::Inconclusive {
             Err("it was inconclusive".to_owned())
         } else {
-            sound(mutation, comparison)
+            sound(mutation, comparison.head_tree())
         };
         match sound {
             Ok(()) => proofs.push(Evidence {
@@ -103,7 +104,8 @@ fn proofs<'c, 'a>(
     proofs
 }
 
-fn sound(mutation: &Mutation, comparison: &Comparison) -> Result<(), String> {
+/// Whether mutants prove anything: the unmutated run passed and ran tests, and the head's tree was left.
+pub(super) fn sound(mutation: &Mutation, tree: Option<&Oid>) -> Result<(), String> {
     let baseline = &mutation.baseline;
     if baseline.exit_code != 0 {
         return Err(format!(
@@ -114,7 +116,7 @@ fn sound(mutation: &Mutation, comparison: &Comparison) -> Result<(), String> {
     if baseline.executed == 0 {
         return Err("the unmutated run executed no test".into());
     }
-    match comparison.head_tree() {
+    match tree {
         None => Err("the head's tree is not known to compare with".into()),
         Some(tree) if *tree != mutation.restored_tree => Err(format!(
             "the tree it restored is {}, and the head's is {}",
@@ -126,10 +128,10 @@ fn sound(mutation: &Mutation, comparison: &Comparison) -> Result<(), String> {
 }
 
 /// Whether a mutant was killed: by a named test, or by the clock where the policy says so.
-fn killed(gate: &MutationCheck, mutant: &Mutant) -> bool {
+pub(super) fn killed(timeouts: Timeouts, mutant: &Mutant) -> bool {
     match mutant.status {
         MutantStatus::Killed => mutant.killed_by.iter().any(|test| !test.trim().is_empty()),
-        MutantStatus::Timeout => gate.timeouts == Timeouts::Killed,
+        MutantStatus::Timeout => timeouts == Timeouts::Killed,
         MutantStatus::Survived | MutantStatus::Unviable | MutantStatus::Skipped => false,
     }
 }
@@ -172,7 +174,7 @@ fn one_hunk(
                     ))
                     .seen(evidence.verification.basis("survivor reported"));
             }
-            if killed(gate, &mutant) {
+            if killed(gate.timeouts, &mutant) {
                 let by = mutant
                     .killed_by
                     .first()
@@ -213,7 +215,8 @@ fn one_hunk(
     }
 }
 
-fn unproven(status: MutantStatus) -> &'static str {
+/// What became of a mutant that proves nothing.
+pub(super) fn unproven(status: MutantStatus) -> &'static str {
     match status {
         MutantStatus::Killed => "were killed by no named test",
         MutantStatus::Timeout => "ran out of time",
@@ -305,7 +308,7 @@ fn kills(gate: &MutationCheck, hunks: &[Hunk<'_>], proofs: &[Evidence<'_, '_>]) 
     let mut kills = Vec::new();
     for evidence in proofs {
         for mutant in &evidence.mutation.mutants {
-            if killed(gate, mutant) && hunks.iter().any(|hunk| hunk.holds(mutant)) {
+            if killed(gate.timeouts, mutant) && hunks.iter().any(|hunk| hunk.holds(mutant)) {
                 let what = format!("`{}` killed, reported", mutant.id);
                 kills.push(evidence.verification.basis(&what));
             }

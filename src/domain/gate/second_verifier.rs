@@ -247,7 +247,7 @@ fn counts(
 }
 
 /// A read-only review is no verification, and neither is a run in which nothing ran.
-fn executed_tests(statement: &Statement) -> Result<(), String> {
+pub(super) fn executed_tests(statement: &Statement) -> Result<(), String> {
     if statement.sandbox.is_some_and(|sandbox| !sandbox.executes) {
         return Err("it could not execute anything, so no tests ran".into());
     }

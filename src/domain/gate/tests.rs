@@ -1,5 +1,6 @@
 //! What the gates make of evidence, people, time and the platform.
 
+mod appraisal;
 mod independence;
 mod mutation;
 mod next_steps;

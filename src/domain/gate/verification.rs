@@ -9,7 +9,7 @@ use super::Case;
 use super::certification::{Conclusion, conclusion};
 use crate::domain::evidence::{Carrier, Content, Fault, Place, Report, Statement};
 use crate::domain::facts::{Fetched, Listing, PullRequest, Snapshot};
-use crate::domain::model::{HeadSha, VerifierName};
+use crate::domain::model::{BaseRef, HeadSha, VerifierName};
 use crate::domain::policy::{Policy, Verifier};
 use crate::domain::verdict::{Basis, GateResult, Move, State};
 
@@ -102,23 +102,36 @@ fn speaks<'a>(
         Content::Void(why) => return Err(format!("{why}; what it said is void")),
         Content::Faulty(faults, _) => return Err(unreadable(faults)),
     };
-    if statement.head != pull.head {
+    let name = snapshot.repo.name.to_string();
+    about(statement, Some(&name), Some(&pull.head), Some(&pull.base)).map(|()| &**statement)
+}
+
+/// Whether a statement is about this head of this repository and this base; what is not given is not
+/// compared.
+pub(super) fn about(
+    statement: &Statement,
+    name: Option<&str>,
+    head: Option<&HeadSha>,
+    base: Option<&BaseRef>,
+) -> Result<(), String> {
+    if head.is_some_and(|head| statement.head != *head) {
         return Err(format!(
             "it is about {}, which is not the head",
             statement.head.short()
         ));
     }
-    let name = snapshot.repo.name.to_string();
-    if !statement.subject_name.eq_ignore_ascii_case(&name) {
+    if let Some(name) = name
+        && !statement.subject_name.eq_ignore_ascii_case(name)
+    {
         return Err(format!("it is about another repository than {name}"));
     }
-    match &statement.base {
-        None => Err("it does not name the base it was made against".into()),
-        Some(base) if base.name != pull.base => Err(format!(
-            "it was made against `{}`, and the base is `{}` now",
-            base.name, pull.base
+    match (&statement.base, base) {
+        (None, _) => Err("it does not name the base it was made against".into()),
+        (Some(made), Some(base)) if made.name != *base => Err(format!(
+            "it was made against `{}`, and the base is `{base}` now",
+            made.name
         )),
-        Some(_) => Ok(statement),
+        (Some(_), _) => Ok(()),
     }
 }
 

@@ -1,0 +1,182 @@
+//! What is said of evidence, and the corpus, case by case.
+
+use super::*;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/evidence")
+}
+
+#[test]
+fn every_case_of_the_corpus_is_answered_as_expected() {
+    let (told, good) = corpus(&folder()).unwrap();
+    assert!(good, "{told}");
+    assert!(told.lines().count() > 50, "{told}");
+}
+
+#[test]
+fn a_case_that_is_answered_otherwise_or_lacks_its_answer_is_told() {
+    let scratch = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(scratch.path().join(name), text).unwrap();
+    write("corpus.json", "{}");
+    assert!(!corpus(scratch.path()).unwrap().1, "no case is no proof");
+    write("prose.md", "Looks good.");
+    let (told, good) = corpus(scratch.path()).unwrap();
+    assert!(
+        !good && told.contains("prose: a case is a file and its `.expected`"),
+        "{told}"
+    );
+    write("prose.expected", "proves: mutants, tests\n");
+    let (told, good) = corpus(scratch.path()).unwrap();
+    assert!(!good && told.contains("prose: NOT as expected"), "{told}");
+    write("prose.json", "{}");
+    assert!(corpus(scratch.path()).is_err(), "two cases of one name");
+}
+
+#[test]
+fn sound_evidence_is_told_in_short_and_faulty_evidence_fault_by_fault() {
+    let sound = include_str!("../../../tests/evidence/sound.json");
+    let all = |text: &str| {
+        let binding = Binding::default();
+        let appraisal = appraise(text, &binding);
+        (told("file", &appraisal, &binding), appraisal.proves())
+    };
+    let (text, proves) = all(sound);
+    assert!(proves);
+    insta::assert_snapshot!("sound", text);
+    let faulty = sound
+        .replace("\"killed\"", "\"dead\"")
+        .replace("\"executed\": 412", "\"executed\": -1");
+    let (text, proves) = all(&faulty);
+    assert!(!proves);
+    insta::assert_snapshot!("faulty", text);
+    let (text, proves) = all("Looks good to me.");
+    assert!(!proves);
+    insta::assert_snapshot!("no_document", text);
+}
+
+#[test]
+fn an_import_is_told_with_what_it_cannot_tell() {
+    use crate::domain::evidence::EvidenceBase;
+    use crate::domain::import::{Given, conclude, stryker};
+    let oid = |digit: &str| Oid::parse(&digit.repeat(40)).unwrap();
+    let found = stryker::read(include_str!("../../../tests/reports/stryker.json"), "").unwrap();
+    let given = Given {
+        repo: RepoName::parse("acme/shop").unwrap(),
+        head: oid("b").into(),
+        base: EvidenceBase {
+            name: BaseRef::parse("main").unwrap(),
+            sha: oid("a"),
+        },
+        tree: oid("c"),
+        context: "import-1".into(),
+        vendor: None,
+        model: None,
+        baseline: (Some(1), Some(0)),
+        test_command: None,
+        files: None,
+    };
+    let mut found = found;
+    // Names depend on what the test log knows of this runner; the table does not.
+    for mutant in &mut found.mutants {
+        mutant.killed_by.truncate(0);
+    }
+    let statement = conclude(&found, &given).unwrap();
+    insta::assert_snapshot!("import", import::told(&found, &statement));
+}
+
+mod git {
+    use std::process::Command;
+
+    use super::super::checkout::Checkout;
+    use super::*;
+
+    struct Repo(tempfile::TempDir);
+
+    impl Repo {
+        fn new() -> Self {
+            let repo = Self(tempfile::tempdir().unwrap());
+            repo.git(&["init", "--quiet", "--initial-branch=main"]);
+            repo.write("src/a.rs", "one\n");
+            repo.git(&["add", "."]);
+            repo.commit("one");
+            repo
+        }
+
+        fn git(&self, words: &[&str]) -> String {
+            let mut git = Command::new("git");
+            git.current_dir(self.0.path()).args(words);
+            for (name, value) in [
+                ("GIT_CONFIG_GLOBAL", "/dev/null"),
+                ("GIT_CONFIG_NOSYSTEM", "1"),
+                ("GIT_AUTHOR_NAME", "a"),
+                ("GIT_AUTHOR_EMAIL", "a@example.com"),
+                ("GIT_COMMITTER_NAME", "a"),
+                ("GIT_COMMITTER_EMAIL", "a@example.com"),
+            ] {
+                git.env(name, value);
+            }
+            let done = git.output().unwrap();
+            assert!(done.status.success(), "{words:?}: {done:?}");
+            String::from_utf8(done.stdout).unwrap().trim().to_owned()
+        }
+
+        fn commit(&self, message: &str) {
+            self.git(&["commit", "--quiet", "--no-gpg-sign", "-m", message]);
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            let path = self.0.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+
+        fn checkout(&self) -> Result<Checkout, String> {
+            match Checkout::at(self.0.path()) {
+                Ok(found) => Ok(found.unwrap()),
+                Err(complaint) => Err(complaint.text),
+            }
+        }
+    }
+
+    #[test]
+    fn a_clean_checkout_says_its_commit_its_tree_and_its_files() {
+        let repo = Repo::new();
+        repo.write("mutants.out/outcomes.json", "{}");
+        let checkout = repo.checkout().unwrap();
+        assert_eq!(checkout.head.as_str(), repo.git(&["rev-parse", "HEAD"]));
+        assert_eq!(
+            checkout.tree.as_str(),
+            repo.git(&["rev-parse", "HEAD^{tree}"])
+        );
+        assert_eq!(checkout.files, ["src/a.rs".to_owned()].into());
+        let main = checkout.tip(&BaseRef::parse("main").unwrap()).unwrap();
+        assert_eq!(main, checkout.head.oid());
+        assert_eq!(checkout.tip(&BaseRef::parse("release").unwrap()), None);
+        let below = Checkout::at(&repo.0.path().join("src")).unwrap().unwrap();
+        assert_eq!(below.prefix, "src/");
+        assert!(below.files.contains("src/a.rs"));
+    }
+
+    /// B176: the diff's new side is the head, the tree that was mutated another.
+    #[test]
+    fn a_tree_with_changes_and_the_merge_that_ci_makes_are_not_the_head() {
+        let repo = Repo::new();
+        repo.write("src/a.rs", "two\n");
+        let told = repo.checkout().unwrap_err();
+        assert!(told.contains("is not clean (`M src/a.rs`)"), "{told}");
+        repo.git(&["checkout", "--quiet", "--", "."]);
+        assert!(repo.checkout().is_ok());
+        repo.git(&["update-ref", "refs/remotes/pull/7/merge", "HEAD"]);
+        let told = repo.checkout().unwrap_err();
+        assert!(
+            told.contains("the merge of a pull request and its base"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_folder_that_is_no_checkout_says_nothing() {
+        let nowhere = tempfile::tempdir().unwrap();
+        assert!(Checkout::at(nowhere.path()).unwrap().is_none());
+    }
+}

@@ -1,0 +1,9 @@
+"""One line that is tested and one that is not."""
+
+
+def is_adult(age):
+    return age >= 18
+
+
+def is_senior(age):
+    return age > 65
