@@ -15,6 +15,7 @@
 //! Known race: a hold that is recorded after the last look and before GitHub's answer comes too late;
 //! the answer to it then says that the pull request is merged.
 
+mod asking;
 mod telling;
 
 use std::sync::Arc;
@@ -54,6 +55,8 @@ pub enum Executed {
     /// Something changed under way (the head moved, the base moved, an earlier try was found to have
     /// happened): look again at once.
     LookAgain,
+    /// A verifier was told: what is published says so soon, from what is remembered.
+    Told,
     /// It is merged; GitHub may take a moment to show it.
     Landed,
 }
@@ -114,7 +117,10 @@ impl Execute {
             Effect::DisarmAutoMerge => self.disarm(kept).await,
             Effect::Hint(body) => self.hint(lease, kept, record, &body).await,
             Effect::Reply(order) => self.reply(lease, kept, record, order).await,
-            Effect::AskVerifier(order) => self.ask_verifier(lease, kept, record, order).await,
+            Effect::AskVerifier(order) => {
+                self.ask_verifier(lease, kept, snapshot, record, order)
+                    .await
+            }
         }
     }
 

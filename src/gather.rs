@@ -71,7 +71,7 @@ pub struct Gathered {
     /// The installation is suspended or gone.
     pub inactive: bool,
     /// What was asked by buttons.
-    pressed: Pressed,
+    pub pressed: Pressed,
     /// Comments with commands that no pass has heard yet, oldest first.
     pub asks: Vec<Ask>,
 }
@@ -130,6 +130,11 @@ impl Trouble {
 }
 
 impl Kept {
+    /// What was asked by buttons.
+    pub fn pressed(&self) -> &Pressed {
+        &self.pull_memory.value.pressed
+    }
+
     /// Comments with commands that no pass has heard yet.
     pub fn asks(&self) -> impl Iterator<Item = &Ask> {
         let heard = &self.record.heard;
@@ -381,6 +386,7 @@ impl Gather {
             freeze: None,
             merge_requested: None,
             stop_asked: None,
+            asked: Vec::new(),
             overrides: Vec::new(),
             refusal: None,
             head_seen_at: None,

@@ -59,7 +59,8 @@ pub struct Hear {
 /// bound an hour; beyond it they are put aside unheard. What takes rights is never put aside.
 pub fn admit(kept: &Kept, record: &mut PullRecord, now: Timestamp) -> bool {
     record.open_asks_at.retain(|at| now - *at < HOUR);
-    let mut admitted = false;
+    let pressed = kept.pressed().verify.as_ref();
+    let mut admitted = pressed.is_some_and(|pressed| Some(pressed.at) > record.pressed_at);
     for ask in kept.asks() {
         if ask.is_open_to_anybody() {
             if record.open_asks_at.len() >= OPEN_ASKS_AN_HOUR {
@@ -142,6 +143,11 @@ impl Hear {
         let now = self.clock.now();
         self.store.save_record(lease, record, entries, now).await?;
         Ok(outcome)
+    }
+
+    /// Whether somebody has write access now, by GitHub's word.
+    pub async fn may_write(&self, kept: &Kept, by: &Actor) -> Permit {
+        may_write(&*self.reads, &kept.repo, by).await
     }
 
     /// Leaves an ask for later, or gives it up.
@@ -318,7 +324,11 @@ impl Hear {
 
 /// Whether the author of an ask has write access now, by GitHub's word.
 pub async fn writer(reads: &dyn Reads, repo: &Repository, ask: &Ask) -> Permit {
-    match reads.may_write(repo, &ask.by).await {
+    may_write(reads, repo, &ask.by).await
+}
+
+async fn may_write(reads: &dyn Reads, repo: &Repository, by: &Actor) -> Permit {
+    match reads.may_write(repo, by).await {
         Ok(true) => Permit::Yes,
         Ok(false) => Permit::No("this takes write access to the repository".into()),
         Err(refused) => Permit::CannotTell(refused.to_string()),

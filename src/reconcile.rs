@@ -8,6 +8,8 @@
 //! they are read again in the same pass; a promise that the reading does not keep is looked at again
 //! soon, since one of the two was old.
 
+mod asking;
+
 use std::sync::Arc;
 
 use chrono::Duration;
@@ -21,10 +23,9 @@ use crate::domain::facts::{Freshness, PolicyFact, PullState, Snapshot};
 use crate::domain::ledger::{Draft, Kind};
 use crate::domain::memory::{Confirm, PullRecord};
 use crate::domain::model::{HeadSha, Key, PullNumber, RepoId};
-use crate::domain::plan::{self, AskOrder, Plan, Standing};
+use crate::domain::plan::{self, Plan, Standing};
 use crate::domain::preview::Preview;
 use crate::domain::render::json;
-use crate::domain::request::Wish;
 use crate::domain::verdict::{self, Landing, Outcome, Verdict};
 use crate::execute::{Execute, ExecuteError, Executed};
 use crate::gather::{Gather, Gathered, Kept};
@@ -161,9 +162,18 @@ impl Reconcile {
         }
 
         // hear: what people asked for becomes facts
-        let heard = self
+        let mut heard = self
             .listen(lease, &kept, &mut gathered, &mut verdict, &mut record)
             .await?;
+        self.pressed(
+            lease,
+            &kept,
+            &mut gathered,
+            &mut verdict,
+            &mut record,
+            &mut heard,
+        )
+        .await?;
 
         // step: what can no longer change is written down once
         let snapshot = &gathered.snapshot;
@@ -226,6 +236,7 @@ impl Reconcile {
         record.previewed = self.gather.preview(kept, gathered, verdict).await?;
         let preview = record.previewed.as_ref();
         let preview = preview.and_then(|known| Preview::deserialize(&known.found).ok());
+        let asked_for = crate::domain::asking::decide(snapshot, verdict);
         let standing = Standing {
             record,
             siblings: &siblings,
@@ -233,11 +244,14 @@ impl Reconcile {
             shadow: self.shadow,
             auto_merge: snapshot.pull.known().is_some_and(|pull| pull.auto_merge),
             hint: hint(record, snapshot),
-            wishes: &wishes(record, snapshot),
+            wishes: &asking::orders(record, snapshot, &asked_for),
         };
         let mut plan = plan::plan(verdict, standing);
         if self.shadow {
             record.replies.clear();
+        }
+        if let Some(rest) = asking::again(&asked_for, snapshot) {
+            plan.again = plan::sooner(plan.again, (rest, Confirm::IfNeeded));
         }
         if let Some(rest) = heard.again {
             plan.again = plan::sooner(plan.again, (rest, Confirm::Always));
@@ -252,19 +266,20 @@ impl Reconcile {
         record: &mut PullRecord,
         asked: bool,
     ) -> Result<(Gathered, Verdict), PassError> {
-        let mut promised = false;
+        let (mut promised, mut wanted) = (false, false);
         if lease.confirm() < Confirm::Always && !asked {
             let look = lease.confirm() == Confirm::Pull;
             let gathered = self.gather.remembered(kept, look).await?;
             let verdict = verdict::decide(&gathered.snapshot);
             let merged = verdict.outcome == Outcome::Merged && record.concluded.is_none();
             promised = plan::promising(&verdict);
-            let enough = !promised && !merged;
+            wanted = !self.shadow && asking::wants(&gathered.snapshot, &verdict);
+            let enough = !promised && !merged && !wanted;
             if enough || gathered.limited.is_some() || gathered.inactive {
                 return Ok((gathered, verdict));
             }
         }
-        let gathered = match promised {
+        let gathered = match promised || wanted {
             true => self.gather.promised(kept).await?,
             false => self.gather.confirmed(kept).await?,
         };
@@ -345,6 +360,9 @@ impl Reconcile {
             record.held = hold.is_some();
             entries.push(draft(Kind::Hold, json!({ "hold": hold })));
         }
+        for body in asking::reported(record, &gathered.snapshot) {
+            entries.push(draft(Kind::Reported, body));
+        }
         record.since = verdict
             .gates
             .iter()
@@ -386,10 +404,12 @@ impl Reconcile {
         plan: Plan,
     ) -> Result<Finish, PassError> {
         let snapshot = &gathered.snapshot;
+        let mut told = false;
         for effect in plan.effects {
             let done = self.execute.effect(lease, kept, snapshot, record, effect);
             match done.await {
                 Ok(Executed::Settled) => {}
+                Ok(Executed::Told) => told = true,
                 Ok(Executed::LookAgain) => {
                     let again = Some((Duration::zero(), Confirm::Always));
                     return Ok(Finish::Done { again });
@@ -405,10 +425,14 @@ impl Reconcile {
             .pull
             .known()
             .is_some_and(|pull| pull.state != PullState::Open);
+        let again = match told {
+            true => plan::sooner(plan.again, (SOON, Confirm::IfNeeded)),
+            false => plan.again,
+        };
         let disagreed = (1..=DISAGREEMENTS)
             .contains(&record.disagreements)
             .then(|| SOON * 2_i32.pow(record.disagreements - 1));
-        let again = match (plan.again, disagreed) {
+        let again = match (again, disagreed) {
             _ if closed => None,
             (Some((rest, confirm)), Some(soon)) => {
                 Some((rest.min(soon), confirm.max(Confirm::Always)))
@@ -418,25 +442,6 @@ impl Reconcile {
         };
         Ok(Finish::Done { again })
     }
-}
-
-/// Verifications that are asked for of the head that stands, and whose verifiers can be told.
-fn wishes(record: &PullRecord, snapshot: &Snapshot) -> Vec<AskOrder> {
-    let (PolicyFact::Valid { policy, .. }, Some(pull)) = (&snapshot.policy, snapshot.pull.known())
-    else {
-        return Vec::new();
-    };
-    let standing = |wish: &&Wish| !wish.told && wish.head == pull.head;
-    let wishes = record.requests.wishes.iter().filter(standing);
-    wishes
-        .filter_map(|wish| {
-            let request = policy.verifiers.get(&wish.verifier)?.request.clone()?;
-            Some(AskOrder {
-                wish: wish.clone(),
-                request,
-            })
-        })
-        .collect()
 }
 
 /// Whether somebody is to be told that descriptions hold no commands: not about those written long

@@ -66,7 +66,7 @@ const DOMAIN: &[&[&str]] = &[
     &["gate", "verdict", "landing", "doctor"],
     &["preview", "hypothesis"],
     &["render"],
-    &["dispatch", "plan"],
+    &["dispatch", "plan", "asking"],
     &["next", "scorecard", "attest"],
 ];
 

@@ -4,10 +4,12 @@
 //! as [`Fetched::Unavailable`] with the reason, and a list says whether it is whole: a gate that
 //! meets a gap answers "undetermined", never "fine".
 
+mod asked;
 mod policy;
 
 use serde::{Deserialize, Serialize};
 
+pub use asked::{Asked, Why};
 pub use policy::{PolicyFact, PolicyOrigin};
 
 use super::model::{
@@ -165,6 +167,9 @@ pub enum Conclusion {
     Unknown(String),
 }
 
+/// How much of a check run's title is kept, in characters: enough to tell what it is about.
+pub const LONGEST_TITLE: usize = 200;
+
 /// One check run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckRun {
@@ -189,6 +194,9 @@ pub struct CheckRun {
     /// `output.text`, where an evidence document may stand. Empty unless it holds a fenced
     /// `countersign` block.
     pub output_text: Option<String>,
+    /// `output.title`, in at most [`LONGEST_TITLE`] characters.
+    #[serde(default)]
+    pub output_title: Option<String>,
 }
 
 /// The state of a commit status. An unknown word is kept and never passes.
@@ -557,6 +565,8 @@ pub struct Snapshot {
     pub merge_requested: Option<HeadSha>,
     /// Somebody asked for a stop, or may have, and what is known does not tell: a sentence.
     pub stop_asked: Option<String>,
+    /// Which verifiers were asked about this head, oldest first.
+    pub asked: Vec<Asked>,
     /// Waivers of gates; each says for what it counts.
     pub overrides: Vec<super::request::Override>,
     /// The last refusal of a merge, if the head is still the same.

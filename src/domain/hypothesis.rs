@@ -337,6 +337,7 @@ fn run(
         completed_at: Some(snapshot.now),
         url: None,
         output_text: None,
+        output_title: None,
     })
 }
 

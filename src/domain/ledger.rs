@@ -34,6 +34,10 @@ pub enum Kind {
     Override,
     /// A defect escaped through a merged pull request.
     Escaped,
+    /// A verifier was asked for a verification.
+    Asked,
+    /// A verifier's report was first seen.
+    Reported,
     /// A dispatch was asked for, queued, granted or ended.
     Dispatch,
     /// What would have been done, where a policy only observes or the server writes nothing.

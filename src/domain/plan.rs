@@ -13,10 +13,10 @@
 use chrono::Duration;
 use sha2::{Digest, Sha256};
 
-use super::facts::Freshness;
+use super::facts::{Asked, Freshness};
 use super::gate::standing::CONFLICTS;
 use super::memory::{Confirm, PullRecord};
-use super::model::{CheckRunId, CommentId, HeadSha, PullNumber, Timestamp};
+use super::model::{CheckRunId, CommentId, HeadSha, PullNumber, RepoId, Timestamp};
 use super::policy::{Mode, Request};
 use super::preview::Preview;
 use super::render::answer;
@@ -65,10 +65,38 @@ pub struct ReplyOrder {
 /// Telling a verifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskOrder {
-    /// What is asked for.
-    pub wish: Wish,
+    /// What is kept of it once it was done.
+    pub asked: Asked,
+    /// The person's word it follows; `None` where Countersign asks by itself.
+    pub wish: Option<Wish>,
+    /// How often Countersign asked it by itself about this head and base before.
+    pub times: usize,
     /// In which way.
     pub request: Request,
+    /// Who makes its model, for the ledger.
+    pub vendor: Option<String>,
+    /// How long it has, for the ledger.
+    pub deadline: Duration,
+}
+
+impl AskOrder {
+    /// What the journal of effects knows it by: the same in every pass that would ask the same.
+    pub fn name(&self, repo: RepoId, number: PullNumber) -> String {
+        let verifier = &self.asked.verifier;
+        match self.wish.as_ref().map(|wish| (wish.comment, wish.at)) {
+            Some((Some(comment), _)) => format!("verify:{repo}:{comment}:{verifier}"),
+            Some((None, at)) => {
+                format!(
+                    "verify:{repo}:{number}:{verifier}:{}",
+                    at.timestamp_micros()
+                )
+            }
+            None => format!(
+                "ask:{repo}:{number}:{}:{}:{verifier}:{}",
+                self.asked.head, self.asked.base, self.times
+            ),
+        }
+    }
 }
 
 /// A check run to create or to update.

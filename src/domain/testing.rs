@@ -132,6 +132,7 @@ pub fn run(id: u64, name: &str, conclusion: Conclusion) -> CheckRun {
         completed_at: Some(time("03-04 10:00")),
         url: None,
         output_text: None,
+        output_title: None,
     }
 }
 
@@ -363,6 +364,7 @@ pub fn snapshot() -> Snapshot {
         freeze: None,
         merge_requested: None,
         stop_asked: None,
+        asked: Vec::new(),
         overrides: Vec::new(),
         refusal: None,
         head_seen_at: Some(time("03-04 09:00")),

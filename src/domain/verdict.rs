@@ -305,6 +305,9 @@ pub struct Verdict {
     pub at: Timestamp,
     /// The digest of the facts.
     pub snapshot: SnapshotDigest,
+    /// Somebody can be told that a verification is wanted, and one is.
+    #[serde(skip)]
+    pub can_ask: bool,
     #[serde(skip)]
     method: Option<Method>,
 }
@@ -452,6 +455,7 @@ fn combine(
         }
         _ => false,
     };
+    let can_ask = policy.is_some_and(|policy| can_ask(policy, &gates));
     let (outcome, reason) = outcome(policy, snapshot, &gates, reason);
     Verdict {
         repo: snapshot.repo.id,
@@ -470,8 +474,19 @@ fn combine(
         freshness: snapshot.freshness,
         at: snapshot.now,
         snapshot: digest(snapshot),
+        can_ask,
         method: policy.map(|policy| policy.merge.method),
     }
+}
+
+fn can_ask(policy: &Policy, gates: &[GateResult]) -> bool {
+    let wants = |gate: &GateResult| {
+        let evidence = ["certification", "second_verifier", "mutation_check"];
+        evidence.contains(&gate.gate.as_str()) && matches!(gate.state, State::Waiting { .. })
+    };
+    let mut verifiers = policy.verifiers.values();
+    let tellable = verifiers.any(|one| gate::availability::can_be_told(policy.mode, one));
+    tellable && gates.iter().any(wants)
 }
 
 fn outcome(
@@ -571,6 +586,7 @@ fn digest(snapshot: &Snapshot) -> SnapshotDigest {
         snapshot.freeze,
         snapshot.merge_requested,
         snapshot.stop_asked,
+        snapshot.asked,
         snapshot.overrides,
         snapshot.refusal,
     ]);

@@ -11,15 +11,14 @@ use super::{Execute, ExecuteError, Executed};
 use crate::domain::dispatch::{self, Act};
 use crate::domain::memory::PullRecord;
 use crate::domain::model::{CommentId, PullNumber, Repository};
-use crate::domain::plan::{AskOrder, ReplyOrder};
-use crate::domain::policy::Request;
+use crate::domain::plan::ReplyOrder;
 use crate::domain::render::answer;
 use crate::gather::Kept;
 use crate::github::{Answer, Refused};
 use crate::store::{Begun, Ended, Lease};
 
 /// Whether trying again can help.
-fn for_good(refused: &Refused) -> bool {
+pub(super) fn for_good(refused: &Refused) -> bool {
     match refused {
         Refused::NotFound(_)
         | Refused::Forbidden(_)
@@ -221,7 +220,11 @@ impl Execute {
     }
 
     /// Records what came of a try. A refusal for good counts as an end.
-    async fn ended(&self, key: &str, answer: Answer<Value>) -> Result<bool, ExecuteError> {
+    pub(super) async fn ended(
+        &self,
+        key: &str,
+        answer: Answer<Value>,
+    ) -> Result<bool, ExecuteError> {
         let now = self.clock.now();
         match answer {
             Ok(done) => {
@@ -242,74 +245,5 @@ impl Execute {
                 Err(refused.into())
             }
         }
-    }
-
-    pub(super) async fn ask_verifier(
-        &self,
-        lease: &Lease,
-        kept: &Kept,
-        record: &mut PullRecord,
-        order: AskOrder,
-    ) -> Result<Executed, ExecuteError> {
-        let key = format!("verify:{}:{}", kept.repo.id, order.wish.comment);
-        let (repo, number) = (&kept.repo, kept.number);
-        match &order.request {
-            Request::Comment(text) => {
-                let marker = format!("<!-- countersign:verify:{} -->", order.wish.comment);
-                let head = &order.wish.head;
-                let body = format!("{marker}\n\n{text}\n\nHead: `{head}`\n");
-                self.say_once(lease, repo, number, &key, &marker, &body)
-                    .await?;
-            }
-            Request::Label(label) => {
-                let labelled = self.writes.add_label(repo, number, label).await;
-                self.begin_plainly(lease, &key, &order).await?;
-                self.ended(&key, labelled.map(|()| json!({ "label": label })))
-                    .await?;
-            }
-            Request::Workflow(file) => match self.begin_plainly(lease, &key, &order).await? {
-                Begun::First | Begun::Failed(_) => {
-                    let branch = kept.repo.default_branch.as_ref();
-                    let started = match branch {
-                        Some(branch) => {
-                            let head = &order.wish.head;
-                            self.writes
-                                .start_workflow(repo, file, branch, head, number)
-                                .await
-                        }
-                        None => Err(Refused::Conflict(
-                            "the repository's default branch is not known".into(),
-                        )),
-                    };
-                    self.ended(&key, started.map(|()| json!({ "workflow": file })))
-                        .await?;
-                }
-                // It may have been started: a second run would cost more than a missing one.
-                Begun::Unfinished(..) => {
-                    let unknown = json!({ "workflow": file, "outcome": "unknown" });
-                    self.ended(&key, Ok(unknown)).await?;
-                }
-                Begun::Done(_) => {}
-            },
-        }
-        for wish in &mut record.requests.wishes {
-            wish.told |= wish.comment == order.wish.comment;
-        }
-        let now = self.clock.now();
-        self.store
-            .save_record(lease, record, Vec::new(), now)
-            .await?;
-        Ok(Executed::Settled)
-    }
-
-    async fn begin_plainly(
-        &self,
-        lease: &Lease,
-        key: &str,
-        order: &AskOrder,
-    ) -> Result<Begun, ExecuteError> {
-        let intent = json!({ "effect": "ask_verifier", "wish": order.wish });
-        let now = self.clock.now();
-        Ok(self.store.begin(lease, key, intent, None, now).await?)
     }
 }

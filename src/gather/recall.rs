@@ -29,7 +29,9 @@ pub fn fill_from_requests(snapshot: &mut Snapshot, requests: &Requests, pressed:
     snapshot.overrides.clone_from(&requests.overrides);
     let pull = snapshot.pull.known();
     let stands = |request: &&MergeRequest| pull.is_some_and(|pull| pull.base == request.base);
+    let asked = pull.map(|pull| requests.asked_about(pull));
     let request = requests.merge.as_ref().filter(stands);
+    snapshot.asked = asked.unwrap_or_default();
     snapshot.merge_requested = request.map(|request| request.head.clone());
 }
 

@@ -89,10 +89,29 @@ fn told(entry: &Entry) -> (&'static str, &'static str, String) {
             }
             _ => ("let go", "satisfied", "Let go.".into()),
         },
+        Kind::Asked => ("asked", "", verifier_asked(body)),
+        Kind::Reported => ("report", "", verifier_reported(body)),
         Kind::Request | Kind::Override | Kind::Escaped | Kind::Dispatch | Kind::WouldHave => {
             asked(entry.kind, body)
         }
     }
+}
+
+fn verifier_asked(body: &Value) -> String {
+    let verifier = field(body, "verifier").unwrap_or_default();
+    let why = field(body, "why").unwrap_or_default();
+    let by = field(body, "by").unwrap_or_else(|| "Countersign".into());
+    match field(body, "refused") {
+        None => format!("{by} asked {verifier} for a verification ({why})."),
+        Some(refused) => format!("{by} could not ask {verifier} ({why}): {refused}"),
+    }
+}
+
+fn verifier_reported(body: &Value) -> String {
+    let verifier = field(body, "verifier").unwrap_or_default();
+    let result = field(body, "result").unwrap_or_default();
+    let why = field(body, "reason").map_or_else(String::new, |why| format!(" ({why})"));
+    format!("{verifier} reported: {result}{why}.")
 }
 
 /// What people asked for, and what followed from it outside of merges.

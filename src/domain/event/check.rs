@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::wire::{App, Fault, Field, Scene, User, When, actor, app, need, parse};
 use super::{Event, holds_evidence};
 use crate::domain::facts::{
-    CheckRun, CommitStatus, Conclusion, RunStatus, StatusState, WorkflowRun,
+    CheckRun, CommitStatus, Conclusion, LONGEST_TITLE, RunStatus, StatusState, WorkflowRun,
 };
 use crate::domain::model::{CheckRunId, HeadSha, StatusId, SuiteId, WorkflowRunId};
 
@@ -48,6 +48,7 @@ struct SuitePart {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Output {
+    title: Field<String>,
     text: Field<String>,
 }
 
@@ -74,6 +75,9 @@ pub(super) fn run(scene: Scene, body: &[u8]) -> Result<Event, Fault> {
         "completed" => RunStatus::Completed(conclusion(&run.conclusion.opt().unwrap_or_default())),
         word => RunStatus::Unfinished(word.to_owned()),
     };
+    let (title, text) = run.output.map_or((None, None), |output| {
+        (output.title.opt(), output.text.opt())
+    });
     Ok(Event::CheckRun {
         repo: scene.repo,
         action: scene.action,
@@ -87,10 +91,8 @@ pub(super) fn run(scene: Scene, body: &[u8]) -> Result<Event, Fault> {
             external_id: run.external_id.opt().filter(|id| !id.is_empty()),
             completed_at: run.completed_at.opt().map(|at| at.0),
             url: run.html_url.opt(),
-            output_text: run
-                .output
-                .and_then(|output| output.text.opt())
-                .filter(|text| holds_evidence(text)),
+            output_text: text.filter(|text| holds_evidence(text)),
+            output_title: title.map(|title| title.chars().take(LONGEST_TITLE).collect()),
         },
         button: body
             .requested_action

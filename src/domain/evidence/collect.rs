@@ -6,8 +6,8 @@
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{
-    Carrier, Content, FENCE, Fault, Finding, Mutant, MutantStatus, Outcome, Place, Report,
-    Severity, Statement, parse,
+    Carrier, Content, EvidenceBase, FENCE, Fault, Finding, InconclusiveReason, Mutant,
+    MutantStatus, Outcome, Place, Report, Severity, Statement, parse,
 };
 use crate::domain::facts::{CheckRun, Comment, Review, ReviewState, RunStatus, Snapshot};
 use crate::domain::model::{Actor, ActorKind, AppRef, VerifierName};
@@ -28,7 +28,7 @@ pub fn reports(policy: &Policy, snapshot: &Snapshot) -> Vec<Report> {
                 .known()
                 .is_some_and(|pull| pull.head == run.head)
         {
-            reports.extend(of_run(policy, run));
+            reports.extend(of_run(policy, run).or_else(|| could_not_run(policy, snapshot, run)));
         }
     }
     for review in snapshot.reviews.known().map_or(&[][..], |list| &list.items) {
@@ -64,6 +64,47 @@ fn of_run(policy: &Policy, run: &CheckRun) -> Option<Report> {
         carrier,
         at: run.completed_at,
         content,
+        url: run.url.clone(),
+    })
+}
+
+/// What a check run says that bears no report and is, by the policy's word, one of a verifier that could
+/// not run: nothing either way about the head. Such a run was made by nobody who looked at the code.
+fn could_not_run(policy: &Policy, snapshot: &Snapshot, run: &CheckRun) -> Option<Report> {
+    let RunStatus::Completed(conclusion) = &run.status else {
+        return None;
+    };
+    let carrier = Carrier::App(run.app.clone()?);
+    let name = verifier_of(policy, &carrier)?;
+    let rule = policy.verifiers.get(&name)?.unavailable.as_ref()?;
+    if !rule.shows(conclusion, run.output_title.as_deref()?) {
+        return None;
+    }
+    let pull = snapshot.pull.known()?;
+    let statement = Statement {
+        subject_name: snapshot.repo.name.to_string(),
+        head: run.head.clone(),
+        result: Outcome::Inconclusive,
+        reason: Some(InconclusiveReason::Capacity),
+        base: Some(EvidenceBase {
+            name: pull.base.clone(),
+            sha: snapshot.base.known().map(|base| base.tip.clone())?,
+        }),
+        context: format!("check run {}", run.id),
+        vendor: None,
+        model: None,
+        sandbox: None,
+        tests: Vec::new(),
+        mutation: None,
+        findings: Vec::new(),
+        cost_usd: None,
+    };
+    Some(Report {
+        place: Place::CheckRun(run.id),
+        verifier: Some(name),
+        carrier,
+        at: run.completed_at,
+        content: Content::Valid(Box::new(statement)),
         url: run.url.clone(),
     })
 }

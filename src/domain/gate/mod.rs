@@ -6,6 +6,7 @@
 
 pub mod appraise;
 pub mod approvals;
+pub mod availability;
 pub mod certification;
 pub mod checks;
 pub mod exercised;
@@ -46,6 +47,22 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
+    /// The case of a pull request, over reports that were found before.
+    pub fn new(
+        policy: &'a Policy,
+        snapshot: &'a Snapshot,
+        pull: &'a PullRequest,
+        reports: &'a [Report],
+    ) -> Self {
+        Self {
+            policy,
+            snapshot,
+            pull,
+            by_agent: is_agents(&policy.agents, pull),
+            verifications: verification::all(policy, snapshot, pull, reports),
+        }
+    }
+
     /// What lies between base and head, if that is known of exactly these two.
     ///
     /// # Errors
@@ -130,18 +147,12 @@ fn judge(policy: &Policy, snapshot: &Snapshot, reports: &[Report]) -> Vec<GateRe
             return vec![GateResult::undetermined("open", Move::Countersign, reason)];
         }
     };
-    let case = Case {
-        policy,
-        snapshot,
-        pull,
-        by_agent: is_agents(&policy.agents, pull),
-        verifications: verification::all(policy, snapshot, pull, reports),
-    };
+    let case = Case::new(policy, snapshot, pull, reports);
     let mut gates = standing::judge(&case);
     let declared = &policy.gates;
     gates.extend(declared.checks.as_ref().map(|g| checks::judge(&case, g)));
     let certification = declared.certification.as_ref();
-    let all_heard = |result| verification::all_heard(&case, result);
+    let all_heard = |result| availability::told(&case, verification::all_heard(&case, result));
     gates.extend(certification.map(|by| all_heard(certification::judge(&case, by))));
     let second = declared.second_verifier.as_ref();
     gates.extend(second.map(|g| all_heard(second_verifier::judge(&case, g))));

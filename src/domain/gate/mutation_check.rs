@@ -16,7 +16,7 @@ use super::verification::{Verification, move_of, spoke_again};
 use crate::domain::evidence::{Mutant, MutantStatus, Mutation, Outcome, Statement};
 use crate::domain::facts::Comparison;
 use crate::domain::model::Oid;
-use crate::domain::policy::{MutationCheck, MutationDemand, Timeouts};
+use crate::domain::policy::{MutationCheck, MutationDemand, Timeouts, Verifier};
 use crate::domain::verdict::{Basis, GateResult, Move, Proof};
 
 const GATE: &str = "mutation_check";
@@ -317,11 +317,17 @@ fn kills(gate: &MutationCheck, hunks: &[Hunk<'_>], proofs: &[Evidence<'_, '_>]) 
     kills
 }
 
+/// The verifiers whose mutants would count, in the order of the policy.
+pub fn wanted<'a>(case: &Case<'a>, gate: &MutationCheck) -> Vec<&'a Verifier> {
+    let mut verifiers = case.policy.verifiers_in_order();
+    verifiers.retain(|verifier| gate.by.is_empty() || gate.by.contains(&verifier.name));
+    verifiers
+}
+
 /// The verifiers whose mutants would count.
 fn may_report(case: &Case<'_>, gate: &MutationCheck) -> Vec<String> {
-    let verifiers = case.policy.verifiers.values();
+    let verifiers = wanted(case, gate).into_iter();
     verifiers
-        .filter(|verifier| gate.by.is_empty() || gate.by.contains(&verifier.name))
         .map(|verifier| verifier.name.to_string())
         .collect()
 }

@@ -12,15 +12,25 @@ pub fn command(policy: Option<&Policy>, words: &str) -> String {
     }
 }
 
-/// The step that asks these verifiers for a report.
+/// The step that asks these verifiers for a report. A command tells only those for whom the policy says
+/// how they are told.
 pub fn ask(policy: &Policy, names: &[String]) -> String {
-    let commands: Vec<_> = names
+    let told = |name: &&String| {
+        let mut verifiers = policy.verifiers.values();
+        verifiers.any(|one| one.name.as_str() == name.as_str() && one.request.is_some())
+    };
+    let (told, others): (Vec<&String>, Vec<&String>) = names.iter().partition(told);
+    let commands: Vec<_> = told
         .iter()
         .map(|name| command(Some(policy), &format!("verify {name}")))
         .collect();
-    match commands.as_slice() {
-        [] => "name a verifier in the policy".to_owned(),
-        commands => format!("comment {}", commands.join(" or ")),
+    let others: Vec<_> = others.iter().map(|name| name.as_str()).collect();
+    let yourself = format!("ask {} yourself", others.join(" or "));
+    match (commands.as_slice(), others.as_slice()) {
+        ([], []) => "name a verifier in the policy".to_owned(),
+        (commands, []) => format!("comment {}", commands.join(" or ")),
+        ([], _) => format!("{yourself}: the policy names no `request` by which Countersign could"),
+        (commands, _) => format!("comment {}, or {yourself}", commands.join(" or ")),
     }
 }
 

@@ -17,6 +17,7 @@ use super::principals::{AuthorSide, Maker, demand, described, difference};
 use super::verification::{Verification, move_of, spoke_again};
 use super::{Case, as_open_as};
 use crate::domain::evidence::{Statement, TestRun};
+use crate::domain::model::Timestamp;
 use crate::domain::policy::{Independence, SecondVerifier, Verifier};
 use crate::domain::verdict::{GateResult, Move, Proof};
 
@@ -282,6 +283,73 @@ fn in_time(case: &Case<'_>, verification: &Verification<'_>, most: Duration) -> 
     }
 }
 
+/// The verifiers whose approval would count here now, in the order of the policy, and how many of them
+/// are still needed.
+pub fn wanted<'a>(case: &Case<'a>, gate: &SecondVerifier) -> (Vec<&'a Verifier>, usize) {
+    let demanded = Demand::of(case, gate);
+    let side = AuthorSide::of(case);
+    let mut approved: Vec<&str> = Vec::new();
+    for verification in latest_conclusive(case) {
+        let Some((verifier, statement)) = verification.counting() else {
+            continue;
+        };
+        let approves = matches!(conclusion(statement), Conclusion::Approved);
+        let known = approved.contains(&verifier.name.as_str());
+        if approves
+            && !known
+            && counts(
+                case,
+                gate,
+                &demanded,
+                &side,
+                verification,
+                verifier,
+                statement,
+            )
+            .is_ok()
+        {
+            approved.push(verifier.name.as_str());
+        }
+    }
+    let still = (gate.count.max(1) as usize).saturating_sub(approved.len());
+    let mut names = suitable(case, demanded.independence);
+    names.retain(|verifier| !approved.contains(&verifier.name.as_str()));
+    (names, still)
+}
+
+/// Whether a verifier would be enough without the fallback.
+pub fn without_fallback(case: &Case<'_>, gate: &SecondVerifier, verifier: &Verifier) -> bool {
+    suitable(case, gate.independence)
+        .iter()
+        .any(|one| one.name == verifier.name)
+}
+
+/// When the policy's fallback comes into use, if it is not in use yet.
+pub fn falls_back_at(case: &Case<'_>, gate: &SecondVerifier) -> Option<Timestamp> {
+    let seen = case.snapshot.head_seen_at.unwrap_or(case.snapshot.now);
+    let fallback = gate.fallback.as_ref()?;
+    let laxer = fallback.independence < gate.independence;
+    (laxer && !Demand::of(case, gate).fallen_back).then(|| seen + fallback.after)
+}
+
+/// The verifiers that are so different from the author side and from whoever certified.
+fn suitable<'a>(case: &Case<'a>, needed: Independence) -> Vec<&'a Verifier> {
+    let author = Maker::author(case);
+    let by = case.policy.gates.certification.as_deref();
+    let certificate = by.and_then(|by| certification::certificate(case, by));
+    let certifier = certificate.map(|(_, certifier, _)| certifier);
+    let only = by.and_then(|by| (by.len() == 1).then(|| &by[0]));
+    let mut verifiers = case.policy.verifiers_in_order();
+    verifiers.retain(|verifier| {
+        let from_certifier = certifier.is_none_or(|certifier| {
+            certifier.name != verifier.name
+                && difference(verifier, Maker::verifier(certifier)) >= needed
+        });
+        from_certifier && only != Some(&verifier.name) && difference(verifier, author) >= needed
+    });
+    verifiers
+}
+
 /// The verifiers whose approval could count here.
 fn could_report(case: &Case<'_>, needed: Independence) -> Vec<String> {
     let author = Maker::author(case);
@@ -291,8 +359,9 @@ fn could_report(case: &Case<'_>, needed: Independence) -> Vec<String> {
         .certification
         .as_deref()
         .unwrap_or_default();
-    let verifiers = case.policy.verifiers.values();
+    let verifiers = case.policy.verifiers_in_order();
     verifiers
+        .into_iter()
         .filter(|verifier| difference(verifier, author) >= needed)
         .filter(|verifier| certifiers.len() != 1 || certifiers[0] != verifier.name)
         .map(|verifier| verifier.name.to_string())

@@ -27,6 +27,7 @@ impl HeadMemory {
             | Change::Tip { .. }
             | Change::Hold(..)
             | Change::Unhold(..)
+            | Change::Verify(..)
             | Change::Asked(..)
             | Change::IssueTouched(..)
             | Change::AskedOnIssue(..) => {}

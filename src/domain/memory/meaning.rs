@@ -9,7 +9,7 @@ use super::{Change, Confirm, Labelled, Meaning, Touch, Wake};
 use crate::domain::event::{Event, holds_evidence};
 use crate::domain::facts::{CheckRun, Comment, Hold, PolicyOrigin, PullRequest, RunStatus};
 use crate::domain::model::{Actor, AppId, InstallationId, Key, PullNumber, Repository, Timestamp};
-use crate::domain::request::Ask;
+use crate::domain::request::{Ask, PressedVerify};
 
 use super::head::RERUN;
 
@@ -304,6 +304,21 @@ fn own_run(
             wakes: vec![pull(repo, number)],
             note: format!("{by} let {}#{number} go", repo.name),
         },
+        ("requested_action", Some("verify"), Some(number)) if sender.is_some() => {
+            let pressed = sender.map(|by| PressedVerify {
+                by: by.clone(),
+                at: now,
+                head: run.head.clone(),
+            });
+            Meaning {
+                changes: pressed
+                    .map(|pressed| Change::Verify(repo.id, number, pressed))
+                    .into_iter()
+                    .collect(),
+                wakes: vec![pull(repo, number)],
+                note: format!("{by} asked for a verification of {}#{number}", repo.name),
+            }
+        }
         ("requested_action", button, _) => note(&format!(
             "{by} pressed a button of our check {on} that means nothing here: {:?}",
             button.unwrap_or_default()

@@ -51,7 +51,7 @@ use super::model::{
     BaseRef, CheckRunId, CommentId, HeadSha, InstallationId, Key, Oid, PolicyDigest, PullNumber,
     RepoId, Repository, ReviewId, Timestamp,
 };
-use super::request::{Ask, Pressed, Reply, Requests};
+use super::request::{Ask, Pressed, PressedVerify, Reply, Requests};
 
 /// What is remembered of a pull request.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -216,6 +216,10 @@ pub struct PullRecord {
     pub answered_at: Vec<Timestamp>,
     /// When comments that anybody may write were heard, of the last hour.
     pub open_asks_at: Vec<Timestamp>,
+    /// When the press of the button was heard that asked last for a verification.
+    pub pressed_at: Option<Timestamp>,
+    /// Reports of verifiers that the ledger was told of.
+    pub reported: BTreeSet<String>,
     /// The head of which it was written down that it would have been merged.
     pub would: Option<HeadSha>,
     /// Somebody was told that descriptions hold no commands.
@@ -256,6 +260,8 @@ pub enum Change {
     Hold(RepoId, PullNumber, Hold),
     /// Let go by a button, and when.
     Unhold(RepoId, PullNumber, Timestamp),
+    /// A verification was asked for by a button.
+    Verify(RepoId, PullNumber, PressedVerify),
     /// A comment with commands was written.
     Asked(RepoId, PullNumber, Ask),
     /// Something happened to an issue.

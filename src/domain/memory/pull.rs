@@ -21,6 +21,7 @@ impl PullMemory {
                 self.pressed.hold = None;
                 self.pressed.let_go_at = Some(*at);
             }
+            Change::Verify(_, _, pressed) => self.pressed.verify = Some(pressed.clone()),
             Change::Asked(_, _, ask) => self.hear_of(ask.clone()),
             Change::Repo(_)
             | Change::RepoSeen(_)

@@ -57,6 +57,7 @@ impl RepoMemory {
             | Change::Workflow(..)
             | Change::Hold(..)
             | Change::Unhold(..)
+            | Change::Verify(..)
             | Change::Asked(..)
             | Change::IssueTouched(..)
             | Change::AskedOnIssue(..) => {}

@@ -133,6 +133,7 @@ fn run(id: u64, status: RunStatus, completed: Option<i64>) -> CheckRun {
         completed_at: completed.map(at),
         url: None,
         output_text: None,
+        output_title: None,
     }
 }
 

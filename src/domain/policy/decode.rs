@@ -16,7 +16,7 @@ use super::shape::LONGEST_LIST;
 use super::tree::{Entry, Node};
 use super::{
     Agents, Dispatch, FreezeWindow, Identity, Merge, Method, Mode, Notify, Party, Policy, Request,
-    Share, Verifier, When,
+    Share, Unavailable, Verifier, When,
 };
 use crate::domain::facts::Conclusion;
 use crate::domain::model::{AppId, VerifierName};
@@ -58,13 +58,9 @@ fn agents(node: Option<&Node>, problems: &mut Problems) -> Agents {
 
 fn verifiers(node: Option<&Node>, problems: &mut Problems) -> BTreeMap<VerifierName, Verifier> {
     let mut verifiers: BTreeMap<VerifierName, Verifier> = BTreeMap::new();
-    for entry in node
-        .map(Node::entries)
-        .unwrap_or_default()
-        .iter()
-        .take(LONGEST_LIST)
-    {
-        let Some(verifier) = verifier(entry) else {
+    let entries = node.map(Node::entries).unwrap_or_default();
+    for (place, entry) in entries.iter().take(LONGEST_LIST).enumerate() {
+        let Some(verifier) = verifier(entry, place, problems) else {
             continue;
         };
         let twin = verifiers
@@ -83,8 +79,29 @@ fn verifiers(node: Option<&Node>, problems: &mut Problems) -> BTreeMap<VerifierN
     verifiers
 }
 
-fn verifier(entry: &Entry) -> Option<Verifier> {
+/// How long a verifier may be given.
+const DEADLINES: (Duration, Duration) = (Duration::minutes(1), Duration::days(7));
+
+fn verifier(entry: &Entry, place: usize, problems: &mut Problems) -> Option<Verifier> {
     let node = &entry.node;
+    let deadline = duration(node, "deadline").unwrap_or(Duration::hours(1));
+    if !(DEADLINES.0..=DEADLINES.1).contains(&deadline) {
+        let place = node.get("deadline").unwrap_or(node).place;
+        let message = format!("`verifiers.{}.deadline` is out of bounds", entry.key);
+        let hint = "write one from `1m` to `7d`".to_owned();
+        problems.add(place, message, Some(hint));
+    }
+    if let Some(told) = node
+        .get("unavailable")
+        .filter(|_| node.get("app").is_none())
+    {
+        let message = format!(
+            "`verifiers.{}.unavailable` is about check runs, and only an `app` makes them",
+            entry.key
+        );
+        let hint = "remove it: others say in their reports that they could not run".to_owned();
+        problems.add(told.place, message, Some(hint));
+    }
     Some(Verifier {
         name: scalars::verifier(&entry.key).ok()?,
         identity: identity(node)?,
@@ -96,6 +113,18 @@ fn verifier(entry: &Entry) -> Option<Verifier> {
             let comment = || string(node, "comment").map(Request::Comment);
             workflow.or_else(label).or_else(comment)
         }),
+        deadline,
+        unavailable: node.get("unavailable").and_then(|node| {
+            let conclusions = match node.get("conclusion") {
+                Some(_) => conclusions(node, "conclusion"),
+                None => vec![Conclusion::Failure],
+            };
+            Some(Unavailable {
+                conclusions,
+                title: string(node, "title")?,
+            })
+        }),
+        place,
     })
 }
 

@@ -7,7 +7,8 @@ mod gates;
 
 use super::kinds::{
     ADDRESS, AUTHOR, BRANCH_PATTERN, COMMENT, DURATION, HEADING, LABEL, LABEL_PATTERN, MODEL,
-    MOMENT, PARTY, PERCENT, PUBLIC_KEY, SLUG, TIMEZONE, USER, VENDOR, VERIFIER_NAME, WORKFLOW,
+    MOMENT, PARTY, PERCENT, PUBLIC_KEY, SLUG, TIMEZONE, TITLE, USER, VENDOR, VERIFIER_NAME,
+    WORKFLOW,
 };
 use super::shape::{Key, Object, Shape};
 use gates::GATES;
@@ -177,8 +178,41 @@ static VERIFIER: Object = Object {
             "How it is asked for a run.",
             Shape::Object(&REQUEST),
         ),
+        key(
+            "deadline",
+            "How long it has to report once it was asked; after that it counts as silent, and another \
+             is asked. From 1m to 7d. Default: 1h.",
+            Shape::Text(&DURATION),
+        ),
+        key(
+            "unavailable",
+            "Which check runs of its App, on the head and without a report, say that it could not run \
+             (a used-up rate limit) and are no word about the code. Only with `app`.",
+            Shape::Object(&UNAVAILABLE),
+        ),
     ],
 };
+
+static UNAVAILABLE: Object = object(&[
+    key(
+        "conclusion",
+        "Those with one of these conclusions. Default: [failure].",
+        some(&Shape::Word(&[
+            ("failure", "it failed"),
+            ("timed_out", "it ran out of time"),
+            ("cancelled", "it was cancelled"),
+            ("neutral", "it has no opinion"),
+            ("skipped", "it did not run"),
+            ("action_required", "somebody must act"),
+            ("startup_failure", "it could not start"),
+        ])),
+    ),
+    needed(
+        "title",
+        "And with a title like this; `*` stands for any text, case does not count (\"*rate limit*\").",
+        Shape::Text(&TITLE),
+    ),
+]);
 
 static REQUEST: Object = Object {
     one_of: &["workflow", "label", "comment"],

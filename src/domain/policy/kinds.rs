@@ -27,6 +27,10 @@ pub(super) static HEADING: Kind = Kind {
     what: "a heading",
     ..TEXT_LIKE
 };
+pub(super) static TITLE: Kind = Kind {
+    what: "a title or a pattern for titles",
+    ..TEXT_LIKE
+};
 pub(super) static COMMENT: Kind = Kind {
     what: "the text of a comment",
     ..TEXT_LIKE

@@ -106,6 +106,23 @@ pub enum Request {
     Comment(String),
 }
 
+/// How a verifier's check run shows that it could not run, although it says "failed".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unavailable {
+    /// With one of these conclusions,
+    pub conclusions: Vec<super::facts::Conclusion>,
+    /// and a title that matches this pattern (`*` stands for any text), without regard to case.
+    pub title: String,
+}
+
+impl Unavailable {
+    /// Whether a check run with this conclusion and title says so.
+    pub fn shows(&self, conclusion: &super::facts::Conclusion, title: &str) -> bool {
+        self.conclusions.contains(conclusion)
+            && check_name::matches(&self.title.to_lowercase(), &title.to_lowercase())
+    }
+}
+
 /// A principal that may report evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verifier {
@@ -119,6 +136,12 @@ pub struct Verifier {
     pub model: Option<String>,
     /// How to ask it.
     pub request: Option<Request>,
+    /// How long it has to report once it was asked.
+    pub deadline: Duration,
+    /// How a check run of its App shows that it could not run.
+    pub unavailable: Option<Unavailable>,
+    /// Its place in the file, from 0: verifiers are asked in this order.
+    pub place: usize,
 }
 
 /// One check a policy requires.
@@ -395,6 +418,15 @@ pub struct Notify {
     pub url: String,
     /// The kinds of news; empty for all.
     pub kinds: Vec<String>,
+}
+
+impl Policy {
+    /// The verifiers in the order of the file.
+    pub fn verifiers_in_order(&self) -> Vec<&Verifier> {
+        let mut verifiers: Vec<&Verifier> = self.verifiers.values().collect();
+        verifiers.sort_by_key(|verifier| verifier.place);
+        verifiers
+    }
 }
 
 impl Merge {

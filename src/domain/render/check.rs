@@ -71,6 +71,12 @@ pub const LET_GO: Button = Button {
     description: "End the hold",
     identifier: "unhold",
 };
+/// Asks the next verifier in line.
+pub const VERIFY: Button = Button {
+    label: "Request verification",
+    description: "Ask the next verifier in line",
+    identifier: "verify",
+};
 /// What a check run says. `conclusion: None` means `in_progress`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckPage {
@@ -199,6 +205,15 @@ fn title(verdict: &Verdict, siblings: &[PullNumber]) -> String {
 }
 
 fn buttons(verdict: &Verdict) -> Vec<Button> {
+    let mut buttons = standing_buttons(verdict);
+    let open = !matches!(verdict.outcome, Outcome::Merged | Outcome::Ignored);
+    if open && verdict.can_ask {
+        buttons.push(VERIFY);
+    }
+    buttons
+}
+
+fn standing_buttons(verdict: &Verdict) -> Vec<Button> {
     match verdict.outcome {
         Outcome::Merged => Vec::new(),
         Outcome::Ignored => vec![RECHECK],

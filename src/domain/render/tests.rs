@@ -59,6 +59,7 @@ fn blank() -> Verdict {
         freeze: None,
         merge_requested: None,
         stop_asked: None,
+        asked: Vec::new(),
         overrides: Vec::new(),
         refusal: None,
         head_seen_at: None,

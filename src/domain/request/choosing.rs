@@ -5,7 +5,7 @@ use crate::domain::policy::Policy;
 use crate::domain::policy::nearest::nearest;
 
 /// The verifier that is meant: the named one, else the first who can be asked and does not certify.
-pub(super) fn chosen(policy: &Policy, named: Option<&str>) -> Result<VerifierName, String> {
+pub fn chosen(policy: &Policy, named: Option<&str>) -> Result<VerifierName, String> {
     let names = || policy.verifiers.keys().map(VerifierName::as_str);
     let list = || {
         names()
@@ -27,7 +27,7 @@ pub(super) fn chosen(policy: &Policy, named: Option<&str>) -> Result<VerifierNam
     }
     let certifiers = policy.gates.certification.as_deref().unwrap_or_default();
     let independent = || {
-        let all = policy.verifiers.values();
+        let all = policy.verifiers_in_order().into_iter();
         all.filter(|verifier| !certifiers.contains(&verifier.name))
     };
     let asked = independent().find(|verifier| verifier.request.is_some());

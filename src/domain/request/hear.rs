@@ -385,7 +385,7 @@ impl Hearer<'_> {
         };
         let text = format!("Recorded: `{verifier}` is to verify `{head}`. {how}");
         self.requests.wishes.push(Wish {
-            comment: self.hearing.ask.comment,
+            comment: Some(self.hearing.ask.comment),
             verifier,
             head,
             by: self.hearing.ask.by.login.clone(),

@@ -18,6 +18,7 @@ mod overriding;
 mod tests;
 
 pub use authority::{Permit, needs_owner, needs_writer, owner};
+pub use choosing::chosen;
 pub use hear::{Deed, Heard, Hearing, gave_up, hear, misunderstood};
 pub use overriding::{WAIVABLE, may_be_waived};
 
@@ -26,7 +27,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::command::{Category, Command, Priority, Said, Who, Word, parse};
-use super::facts::{Comment, Hold, PolicyFact, PullRequest, PullState};
+use super::facts::{Asked, Comment, Hold, PolicyFact, PullRequest, PullState, Why};
 use super::model::{
     Actor, ActorKind, BaseRef, CommentId, HeadSha, Login, PolicyDigest, Timestamp, VerifierName,
 };
@@ -36,6 +37,9 @@ pub const ANSWERS_AN_HOUR: usize = 12;
 /// How many comments in an hour may have everything read again on a pull request, where all they ask
 /// is what anybody may ask.
 pub const OPEN_ASKS_AN_HOUR: usize = 20;
+
+/// How many askings of verifiers are kept on one pull request: those of many heads.
+pub const ASKINGS: usize = 200;
 
 /// A comment that holds commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,8 +156,8 @@ pub struct Question {
 /// A wish for a verification of one head.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wish {
-    /// The comment that asked.
-    pub comment: CommentId,
+    /// The comment that asked; none where it was the check run's button.
+    pub comment: Option<CommentId>,
     /// By which verifier.
     pub verifier: VerifierName,
     /// Of which head.
@@ -185,6 +189,8 @@ pub struct Requests {
     pub questions: Vec<Question>,
     /// Verifications that were asked for.
     pub wishes: Vec<Wish>,
+    /// Verifiers that were told, about whichever head, oldest first; the last [`ASKINGS`].
+    pub asked: Vec<Asked>,
     /// The last comment that said something about each matter. One that is older says nothing more,
     /// whenever it is heard: comments wait for answers about their authors, and deliveries overtake
     /// each other.
@@ -221,7 +227,7 @@ impl Matter {
     }
 }
 
-/// A hold or the end of one by a button of the check run.
+/// What was asked by the buttons of the check run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pressed {
@@ -229,9 +235,48 @@ pub struct Pressed {
     pub hold: Option<Hold>,
     /// When it was last let go.
     pub let_go_at: Option<Timestamp>,
+    /// The last time that a verification was asked for.
+    pub verify: Option<PressedVerify>,
+}
+
+/// Somebody pressed "Request verification".
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PressedVerify {
+    /// Who.
+    pub by: Actor,
+    /// When.
+    pub at: Timestamp,
+    /// On the page of which head.
+    pub head: HeadSha,
 }
 
 impl Requests {
+    /// Which verifiers were asked about what a pull request is now, those among them that are about to be.
+    pub fn asked_about(&self, pull: &PullRequest) -> Vec<Asked> {
+        let here = |asked: &&Asked| asked.head == pull.head && asked.base == pull.base;
+        let told = self.asked.iter().filter(here);
+        let mut wished = self.wishes.iter().filter(|wish| wish.head == pull.head);
+        let wished = wished.by_ref().filter(|wish| !wish.told);
+        let about_to_be = wished.map(|wish| Asked {
+            verifier: wish.verifier.clone(),
+            head: wish.head.clone(),
+            base: pull.base.clone(),
+            at: wish.at,
+            why: Why::Person,
+            by: Some(wish.by.clone()),
+            before: None,
+            refused: None,
+        });
+        told.cloned().chain(about_to_be).collect()
+    }
+
+    /// Keeps that a verifier was told.
+    pub fn was_asked(&mut self, asked: Asked) {
+        self.asked.push(asked);
+        let over = self.asked.len().saturating_sub(ASKINGS);
+        self.asked.drain(..over);
+    }
+
     /// Ends what is bound to something else than what stands now, for good: a request does not come
     /// back with its head, its base or its policy, nor with a pull request that is opened again.
     pub fn void(&mut self, pull: &PullRequest, policy: &PolicyFact) {

@@ -111,8 +111,8 @@ fn what_stands_after_each_command() {
         given.told("/verify Opus").0.wishes[0].verifier.as_str(),
         "opus"
     );
-    // The certifier is not asked by itself: it has spoken already.
-    assert_eq!(given.told("/verify").0.wishes[0].verifier.as_str(), "alice");
+    // The certifier is not asked by itself: it has spoken already. Of the others the first of the file is.
+    assert_eq!(given.told("/verify").0.wishes[0].verifier.as_str(), "codex");
     let waiver = given.told("/override size accepted_risk small").0;
     assert_eq!(waiver.overrides, [], "the policy has no such gate");
     let waiver = given.told("/override CHECKS accepted_risk flaky").0;
@@ -351,6 +351,7 @@ fn the_later_of_hold_and_letting_go_counts_by_whichever_way() {
         let pressed = Pressed {
             hold: pressed,
             let_go_at: let_go_pressed,
+            verify: None,
         };
         requests.standing_hold(&pressed).is_some()
     };

@@ -7,11 +7,13 @@
 //! Two modes can be compared, since a policy that only observes leaves the same records: what it would
 //! have merged, what it would have queued, and what people merged although it said no.
 
+mod vendors;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
+pub use vendors::Vendor;
 pub use words::markdown;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,8 +26,8 @@ use super::ledger::{Entry, Kind};
 use super::model::{HeadSha, PullNumber, Timestamp};
 
 /// Figures that this ledger has no records for yet.
-pub const LEFT_OUT: &str = "mutants killed and survived, verification failures by vendor, and cost: \
-     evidence is judged and not kept in the ledger";
+pub const LEFT_OUT: &str = "mutants killed and survived, and cost: of evidence the ledger keeps the result \
+     alone";
 
 /// The figures. Field names are stable.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -58,6 +60,8 @@ pub struct Scorecard {
     pub median_seconds_to_merge: Option<i64>,
     /// How long gates were open in total, in seconds, by gate.
     pub seconds_open_by_gate: BTreeMap<String, i64>,
+    /// What became of verifications, by vendor.
+    pub verifications_by_vendor: BTreeMap<String, Vendor>,
     /// Dispatches that were asked for.
     pub dispatches_asked: u64,
     /// Dispatches that were granted.
@@ -99,6 +103,7 @@ struct Counter {
     waived: BTreeSet<HeadSha>,
     interventions: u64,
     to_merge: Vec<Duration>,
+    vendors: vendors::Vendors,
 }
 
 impl Counter {
@@ -119,6 +124,7 @@ impl Counter {
                 interventions_per_merge: None,
                 median_seconds_to_merge: None,
                 seconds_open_by_gate: BTreeMap::new(),
+                verifications_by_vendor: BTreeMap::new(),
                 dispatches_asked: 0,
                 dispatches_granted: 0,
                 would_have_merged: 0,
@@ -131,6 +137,7 @@ impl Counter {
             waived: BTreeSet::new(),
             interventions: 0,
             to_merge: Vec::new(),
+            vendors: vendors::Vendors::default(),
         }
     }
 
@@ -158,6 +165,8 @@ impl Counter {
             }
             Kind::WouldHave => self.would(&entry.body, one),
             Kind::Freeze | Kind::Intent | Kind::Outcome | Kind::Hold | Kind::Request => {}
+            Kind::Asked => self.vendors.asked(entry, within),
+            Kind::Reported => self.vendors.reported(entry, within),
         }
     }
 
@@ -176,6 +185,9 @@ impl Counter {
         let Some(number) = entry.number else {
             return;
         };
+        let over = entry.body["outcome"] == "ignored";
+        let stands = entry.head.as_ref().filter(|_| !over);
+        self.vendors.over(number, stands, entry.at);
         let pull = self.pulls.entry(number).or_default();
         pull.first_verdict.get_or_insert(entry.at);
         let mut open = BTreeMap::new();
@@ -213,6 +225,9 @@ impl Counter {
     }
 
     fn merge(&mut self, entry: &Entry, within: bool) {
+        if let Some(number) = entry.number {
+            self.vendors.over(number, None, entry.at);
+        }
         let known = entry.number.and_then(|number| self.pulls.remove(&number));
         let pull = known.unwrap_or_default();
         let began = pull.first_verdict;
@@ -239,6 +254,7 @@ impl Counter {
 
     fn finish(mut self) -> Scorecard {
         let until = self.card.until;
+        self.card.verifications_by_vendor = std::mem::take(&mut self.vendors).finish(until);
         for pull in std::mem::take(&mut self.pulls).into_values() {
             self.add_open(pull.open, until);
         }

@@ -170,3 +170,66 @@ fn what_lies_outside_the_span_only_tells_how_things_stood() {
     assert_eq!(nothing.escaped_per_merge, None);
     assert_eq!(nothing.median_seconds_to_merge, None);
 }
+
+#[test]
+fn an_outage_a_silence_and_a_rejection_are_three_figures() {
+    let asked = |vendor: &str| {
+        json!({ "verifier": vendor, "vendor": vendor, "why": "first", "deadline_s": 3600,
+                "refused": null })
+    };
+    let said = |vendor: &str, result: &str, reason: Value| json!({ "verifier": vendor, "vendor": vendor, "result": result, "reason": reason });
+    let refused =
+        json!({ "verifier": "z", "vendor": "zeta", "deadline_s": 3600, "refused": "404" });
+    let all = entries(&[
+        (Kind::Asked, "03-01 10:00", 1, asked("openai")),
+        (
+            Kind::Reported,
+            "03-01 10:30",
+            1,
+            said("openai", "inconclusive", json!("quota")),
+        ),
+        (Kind::Asked, "03-01 10:31", 1, asked("google")),
+        (Kind::Verdict, "03-01 11:00", 1, judged("waiting", &[])),
+        (
+            Kind::Reported,
+            "03-01 11:10",
+            1,
+            said("google", "rejected", Value::Null),
+        ),
+        // Nobody waits for the next one: its pull request is closed before its deadline.
+        (Kind::Asked, "03-01 12:00", 2, asked("google")),
+        (Kind::Verdict, "03-01 12:10", 2, judged("ignored", &[])),
+        (Kind::Asked, "03-01 13:00", 3, asked("openai")),
+        (
+            Kind::Reported,
+            "03-01 13:10",
+            4,
+            said("openai", "inconclusive", json!("read_only")),
+        ),
+        (Kind::Asked, "03-01 14:00", 5, refused),
+    ]);
+    let card = count(&all, time("03-01 00:00"), time("03-02 00:00"));
+    let of = |vendor: &str| card.verifications_by_vendor[vendor];
+    let openai = Vendor {
+        asked: 2,
+        unavailable: 1,
+        undecided: 1,
+        silent: 1,
+        ..Vendor::default()
+    };
+    assert_eq!(of("openai"), openai);
+    assert_eq!(
+        (
+            of("google").asked,
+            of("google").rejected,
+            of("google").silent
+        ),
+        (2, 1, 0)
+    );
+    assert_eq!((of("zeta").unavailable, of("zeta").silent), (1, 0));
+    let text = markdown(&RepoName::parse("acme/shop").unwrap(), &card);
+    assert!(
+        text.contains("| openai | 2 | 0 | 0 | 1 | 1 | 1 |"),
+        "{text}"
+    );
+}

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Account, AppAccount, Numbered, actor, app, head, may_hold_evidence, need, time};
 use crate::domain::facts::{
-    CheckRun, CommitStatus, Conclusion, RunStatus, StatusState, WorkflowRun,
+    CheckRun, CommitStatus, Conclusion, LONGEST_TITLE, RunStatus, StatusState, WorkflowRun,
 };
 use crate::domain::model::{CheckRunId, StatusId, SuiteId, WorkflowRunId};
 use crate::github::Answer;
@@ -39,6 +39,8 @@ struct WireRun {
 #[derive(Debug, Deserialize)]
 struct WireOutput {
     #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
     text: Option<String>,
 }
 
@@ -46,6 +48,9 @@ struct WireOutput {
 pub(in crate::github) fn run(value: Value) -> Answer<CheckRun> {
     const WHAT: &str = "a check run";
     let wire: WireRun = super::read(WHAT, value)?;
+    let (title, text) = wire
+        .output
+        .map_or((None, None), |output| (output.title, output.text));
     Ok(CheckRun {
         id: need(WHAT, "id", run_id(wire.id))?,
         name: need(WHAT, "name", wire.name)?,
@@ -56,10 +61,8 @@ pub(in crate::github) fn run(value: Value) -> Answer<CheckRun> {
         external_id: wire.external_id.filter(|id| !id.is_empty()),
         completed_at: time(wire.completed_at.as_deref()),
         url: wire.html_url,
-        output_text: wire
-            .output
-            .and_then(|output| output.text)
-            .filter(|text| may_hold_evidence(text)),
+        output_text: text.filter(|text| may_hold_evidence(text)),
+        output_title: title.map(|title| title.chars().take(LONGEST_TITLE).collect()),
     })
 }
 

@@ -81,6 +81,7 @@ impl Touched {
             | Change::CommentGone(repo, number, _)
             | Change::Hold(repo, number, _)
             | Change::Unhold(repo, number, _)
+            | Change::Verify(repo, number, _)
             | Change::Asked(repo, number, _) => self.pull(tx, *repo, *number).await?.apply(change),
             Change::Run(repo, run) => self.head(tx, *repo, &run.head).await?.apply(change),
             Change::SuiteRerun(repo, head, _) | Change::Status(repo, head, _) => {

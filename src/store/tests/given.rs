@@ -115,6 +115,7 @@ pub fn green(id: u64, digit: char) -> CheckRun {
         completed_at: Some(at(10)),
         url: None,
         output_text: None,
+        output_title: None,
     }
 }
 

@@ -96,16 +96,27 @@ fn every_gate_that_is_open_says_what_to_do_next_and_no_other_does() {
 
 #[test]
 fn a_verification_is_asked_for_by_the_command_that_this_policy_understands() {
+    let told = policy_with("gpt-5-codex }", "gpt-5-codex, request: { label: verify } }");
     let bare = with_reports(vec![report(11, GEMINI, &approval("cert-1"))]);
+    let bare = under(&told, bare);
     assert_eq!(
         next(&bare, "second_verifier"),
-        "comment `/verify alice` or `/verify codex`"
+        "comment `/verify codex`, or ask alice yourself"
     );
-    let long = policy_with("merge:", "commands: { short: false }\nmerge:");
+    let long = told.replace("merge:", "commands: { short: false }\nmerge:");
     let bare = under(&long, bare);
     assert_eq!(
         next(&bare, "second_verifier"),
-        "comment `/countersign verify alice` or `/countersign verify codex`"
+        "comment `/countersign verify codex`, or ask alice yourself"
+    );
+}
+
+#[test]
+fn nobody_is_sent_to_a_command_that_would_tell_nobody() {
+    let bare = with_reports(vec![report(11, GEMINI, &approval("cert-1"))]);
+    assert_eq!(
+        next(&bare, "second_verifier"),
+        "ask codex or alice yourself: the policy names no `request` by which Countersign could"
     );
 }
 

@@ -702,6 +702,7 @@ fn a_report_takes_its_workflow_from_the_run_of_its_suite() {
         completed_at: None,
         url: None,
         output_text: None,
+        output_title: None,
     };
     let workflow = |suite, path: &str| WorkflowRun {
         id: crate::domain::model::WorkflowRunId::new(9).unwrap(),
