@@ -127,7 +127,9 @@ impl App {
             intake: Mutex::new(intake),
             worker,
             sweep,
-            routes: web::router(state).merge(webhook.routes()).merge(posting.routes()),
+            routes: web::router(state)
+                .merge(webhook.routes())
+                .merge(posting.routes()),
             ready,
             sweep_interval: parts.sweep_interval,
             writer: Some(writer),

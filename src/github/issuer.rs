@@ -248,7 +248,9 @@ fn not_signed(token: &str) -> Unproved {
     use base64::Engine as _;
     let head = token.split('.').next().unwrap_or_default();
     let head = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(head);
-    let head = head.ok().and_then(|head| serde_json::from_slice(&head).ok());
+    let head = head
+        .ok()
+        .and_then(|head| serde_json::from_slice(&head).ok());
     match head {
         Some(Value::Object(head)) if head.contains_key("alg") => Unproved::Algorithm,
         _ => Unproved::Malformed,

@@ -65,7 +65,10 @@ impl Envelope {
         }
         let listed = value["signatures"].as_array().map_or(&[][..], |list| list);
         if listed.is_empty() || listed.len() > MOST {
-            fault("signatures", format!("must be a list of 1 to {MOST} signatures"));
+            fault(
+                "signatures",
+                format!("must be a list of 1 to {MOST} signatures"),
+            );
         }
         let mut signatures = Vec::new();
         for (index, signature) in listed.iter().take(MOST).enumerate() {

@@ -95,7 +95,10 @@ impl Claims {
         // Dates are whole seconds, or fractions of them.
         let date = |name: &str| {
             let value = &claims[name];
-            #[allow(clippy::cast_possible_truncation, reason = "a date beyond 2^63 saturates")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                reason = "a date beyond 2^63 saturates"
+            )]
             let rounded = || value.as_f64().map(|seconds| seconds as i64);
             value.as_i64().or_else(rounded)
         };
@@ -143,7 +146,8 @@ impl Claims {
         }
         for (claim, at) in [("nbf", self.not_before), ("iat", self.issued)] {
             if at.is_some_and(|at| at.saturating_sub(SKEW) > now) {
-                let expected = format!("a time up to {now}: the clocks differ by more than {SKEW} s");
+                let expected =
+                    format!("a time up to {now}: the clocks differ by more than {SKEW} s");
                 return Err(Refusal::new(claim, &seconds(at), expected));
             }
         }
@@ -200,9 +204,7 @@ impl Claims {
         let ran = self.ran()?;
         let fitting = self.fitting(statement, pulls)?;
         let default = repo.default_branch.as_ref();
-        let protected = |pull: &&PullRequest| {
-            is_protected(&ran.git_ref, Some(&pull.base), default)
-        };
+        let protected = |pull: &&PullRequest| is_protected(&ran.git_ref, Some(&pull.base), default);
         let fitting: Vec<_> = fitting.into_iter().filter(protected).collect();
         if fitting.is_empty() {
             let bases = pulls.iter().map(|pull| &pull.base).chain(default);

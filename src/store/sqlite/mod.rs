@@ -41,8 +41,8 @@ use sqlx::sqlite::{
 use sqlx::{SqlSafeStr, Sqlite as Database, Transaction};
 
 use super::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery, NewEvidence,
-    Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
+    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 use crate::domain::dispatch;
 use crate::domain::evidence::Posted;

@@ -127,7 +127,9 @@ impl IntoResponse for Refusal {
         }
         if self.status() == StatusCode::UNAUTHORIZED {
             let bearer = HeaderValue::from_static("Bearer");
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, bearer);
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, bearer);
         }
         response
     }

@@ -20,7 +20,6 @@ mod answer;
 mod proof;
 mod rate;
 
-
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::answer::Refusal;
 use super::Posting;
+use super::answer::Refusal;
 use crate::domain::evidence::envelope::Envelope;
 use crate::domain::evidence::identity::{self, Claims};
 use crate::domain::evidence::{Carrier, Statement, collect, parse};

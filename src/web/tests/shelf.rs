@@ -11,8 +11,8 @@ use crate::domain::memory::{
 };
 use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
 use crate::store::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery, NewEvidence,
-    Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
+    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 
 /// What is on the shelf.

@@ -81,9 +81,15 @@ fn a_good_token_is_proven_and_a_slash_at_the_end_of_the_audience_is_none_of_it()
 
 #[test]
 fn every_claim_that_proves_who_asks_is_looked_at() {
-    assert_eq!(unproved(json!({ "iss": "https://evil.example" })).claim, "iss");
+    assert_eq!(
+        unproved(json!({ "iss": "https://evil.example" })).claim,
+        "iss"
+    );
     assert_eq!(unproved(json!({ "iss": null })).claim, "iss");
-    assert_eq!(unproved(json!({ "aud": "https://other.example" })).claim, "aud");
+    assert_eq!(
+        unproved(json!({ "aud": "https://other.example" })).claim,
+        "aud"
+    );
     assert_eq!(unproved(json!({ "aud": [] })).claim, "aud");
     let both = json!({ "aud": [AUDIENCE, "https://other.example"] });
     assert_eq!(unproved(both).claim, "aud");
@@ -144,8 +150,9 @@ fn each_event_names_the_head_in_its_own_way() {
         let name = repo().name.to_string();
         let mut claims = token();
         claims["repository"] = json!(name);
-        claims["job_workflow_ref"] =
-            json!(format!("{name}/.github/workflows/verify.yml@refs/heads/main"));
+        claims["job_workflow_ref"] = json!(format!(
+            "{name}/.github/workflows/verify.yml@refs/heads/main"
+        ));
         claims["event_name"] = json!(event);
         claims["ref"] = json!(git_ref);
         claims["sha"] = json!(sha.repeat(40));
