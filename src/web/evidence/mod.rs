@@ -130,7 +130,7 @@ impl Posting {
 
     async fn by_token(&self, token: &str, document: String) -> Result<NewEvidence, Refusal> {
         let claims = self.proven(token).await?;
-        self.from_workflow(&claims, document).await
+        self.of_workflow(&claims, document).await
     }
 
     async fn by_signature(&self, headers: &HeaderMap, text: &str) -> Result<NewEvidence, Refusal> {
@@ -145,7 +145,7 @@ impl Posting {
             return Err(Refusal::Nobody);
         }
         let envelope = envelope::Envelope::read(&value).map_err(Refusal::Faulty)?;
-        self.from_key(envelope).await
+        self.of_key(envelope).await
     }
 
     async fn body(&self, headers: &HeaderMap, body: Body) -> Result<String, Refusal> {

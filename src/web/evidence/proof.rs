@@ -37,7 +37,7 @@ impl Posting {
     }
 
     /// A document that a workflow run posted.
-    pub(super) async fn from_workflow(
+    pub(super) async fn of_workflow(
         &self,
         claims: &Claims,
         document: String,
@@ -72,7 +72,7 @@ impl Posting {
     }
 
     /// A document that came signed.
-    pub(super) async fn from_key(&self, envelope: Envelope) -> Result<NewEvidence, Refusal> {
+    pub(super) async fn of_key(&self, envelope: Envelope) -> Result<NewEvidence, Refusal> {
         let value: Value =
             serde_json::from_str(&envelope.payload).map_err(|error| Refusal::not_json(&error))?;
         let subject = value.pointer("/subject/0/name").and_then(Value::as_str);

@@ -65,7 +65,8 @@ fn refused(changes: Value) -> Refusal {
     for (name, value) in changes.as_object().unwrap() {
         claims[name] = value.clone();
     }
-    let admitted = Claims::read(&claims).admit(&repo(), &document(&name, 'a'), &pulls());
+    let pulls = pulls();
+    let admitted = Claims::read(&claims).admit(&repo(), &document(&name, 'a'), &pulls);
     admitted.map(|(ran, _)| ran).unwrap_err()
 }
 
