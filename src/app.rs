@@ -23,6 +23,7 @@ use crate::intake::Intake;
 use crate::reconcile::{Reconcile, Steps};
 use crate::store::{Store, Stored};
 use crate::sweep::{Sweep, SweepError};
+use crate::web::evidence::Posting;
 use crate::web::{self, Addresses, WebState, server};
 use crate::webhook::{self, Webhook};
 use crate::worker::Worker;
@@ -89,8 +90,9 @@ impl App {
             clock: clock.clone(),
             api_token: parts.api_token,
             ready: ready.clone(),
-            addresses: parts.addresses,
+            addresses: parts.addresses.clone(),
         };
+        let addresses = parts.addresses;
         let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone());
         let steps = Steps {
             gather: Gather::new(store.clone(), reads.clone(), clock.clone(), own_app),
@@ -111,20 +113,30 @@ impl App {
             clock.clone(),
             woken.clone(),
         );
+        let posting = Posting::new(
+            store.clone(),
+            reads.clone(),
+            clock.clone(),
+            own_app,
+            addresses,
+            woken.clone(),
+        );
         let intake = Intake::new(store, own_app, clock, arrived, woken);
         Self {
             reads,
             intake: Mutex::new(intake),
             worker,
             sweep,
-            routes: web::router(state).merge(webhook.routes()),
+            routes: web::router(state)
+                .merge(webhook.routes())
+                .merge(posting.routes()),
             ready,
             sweep_interval: parts.sweep_interval,
             writer: Some(writer),
         }
     }
 
-    /// Every route: webhook, API, dashboard, probes.
+    /// Every route: webhook, evidence, API, dashboard, probes.
     pub fn routes(&self) -> Router {
         self.routes.clone()
     }

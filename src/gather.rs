@@ -378,6 +378,7 @@ impl Gather {
             workflows: Fetched::NotAsked,
             reviews: Fetched::NotAsked,
             comments: Fetched::NotAsked,
+            posted: Vec::new(),
             open_conversations: Fetched::NotAsked,
             teams: BTreeMap::new(),
             comparison: Fetched::NotAsked,
@@ -517,6 +518,7 @@ impl Gather {
         let repo = kept.repo.id;
         if let Some(pull) = snapshot.pull.known() {
             snapshot.freeze = self.store.freeze(repo, &pull.base).await?;
+            snapshot.posted = self.store.posted_evidence(repo, &pull.head).await?;
             let same_head = |refusal: &&crate::domain::facts::Refusal| refusal.head == pull.head;
             snapshot.refusal = kept.record.refusal.as_ref().filter(same_head).cloned();
             // What was so for another head says nothing about this one.

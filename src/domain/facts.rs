@@ -549,6 +549,8 @@ pub struct Snapshot {
     pub reviews: Fetched<Listing<Review>>,
     /// Comments that hold evidence.
     pub comments: Fetched<Listing<Comment>>,
+    /// Evidence about this head that was posted to the server: known here, so always fresh.
+    pub posted: Vec<super::evidence::Posted>,
     /// Whether review conversations are open: their number; asked for only where needed.
     pub open_conversations: Fetched<u64>,
     /// Users of the teams the policy names (`org/team`, lower case), asked for only where needed.

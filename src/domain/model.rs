@@ -72,6 +72,8 @@ number_id! {
     ReviewId;
     /// An issue comment (pull requests are issues here).
     CommentId;
+    /// A posted document; ours, counted up. A higher one came later.
+    PostedId;
 }
 
 /// Why a text is not the value it was offered as. The message names the kind and the text.

@@ -356,6 +356,7 @@ pub fn snapshot() -> Snapshot {
         workflows: Fetched::NotAsked,
         reviews: Fetched::Known(Listing::whole(Vec::new())),
         comments: Fetched::Known(Listing::whole(Vec::new())),
+        posted: Vec::new(),
         open_conversations: Fetched::NotAsked,
         teams: std::collections::BTreeMap::new(),
         comparison: Fetched::Known(comparison()),

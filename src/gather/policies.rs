@@ -160,6 +160,27 @@ impl Gather {
         }))
     }
 
+    /// The policy for pull requests into a base as it is remembered, the organisation's default included;
+    /// nothing is read. `None` where nobody has looked yet.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn remembered_policy(
+        &self,
+        memory: &RepoMemory,
+        base: &BaseRef,
+    ) -> Stored<Option<PolicyFact>> {
+        let known = memory.bases.get(base);
+        let own = known.and_then(|known| known.policy.as_ref());
+        let Some((repo, own)) = memory.repo.as_ref().zip(own) else {
+            return Ok(None);
+        };
+        Ok(Some(match self.policy_of(own, PolicyOrigin::Repository) {
+            PolicyFact::Absent => self.remembered_default(repo).await?,
+            own => own,
+        }))
+    }
+
     /// The account's repository of defaults, where the App may act in it; never for itself.
     async fn defaults(
         &self,

@@ -30,6 +30,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::auth::{AppKey, KeyError};
+use super::issuer::Published;
 use super::quota::{Brake, Budget, Limit, Principal};
 use super::tokens::{Minted, Token, Tokens};
 use super::transport::{Reply, Transport};
@@ -96,6 +97,7 @@ pub struct Client {
     clock: Clock,
     pauses: [Duration; 2],
     transport: Transport,
+    pub(super) published: Published,
     tokens: Tokens,
     brake: Brake,
 }
@@ -136,6 +138,7 @@ impl Client {
     pub fn new(options: ClientOptions) -> Result<Self, ClientError> {
         Ok(Self {
             transport: Transport::new(&options.api_url, &options.timeouts)?,
+            published: Published::new(&options.api_url, &options.timeouts)?,
             app_id: options.app_id,
             key: options.key,
             clock: options.clock,

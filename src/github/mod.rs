@@ -29,10 +29,12 @@
 //!
 //! `transport` sends one request; `auth` and `tokens` put a name to it; `quota` keeps calls away for
 //! a while; `client` joins these and knows what may be done twice; `listing`, `reads` and `writes` are
-//! the endpoints; `registration` asks before there is an App; `wire` turns what came into facts, and is pure.
+//! the endpoints; `registration` asks before there is an App; `issuer` knows who signs workflows' tokens;
+//! `wire` turns what came into facts, and is pure.
 
 pub mod auth;
 pub mod client;
+pub mod issuer;
 mod listing;
 mod merging;
 mod quota;
@@ -207,6 +209,12 @@ pub trait Reads: Send + Sync {
     async fn open_issues(&self, repo: &Repository) -> Answer<Listing<Issue>>;
     /// `GET /repos/{}/collaborators/{login}/permission`: may write; errors are "cannot tell".
     async fn may_write(&self, repo: &Repository, actor: &Actor) -> Answer<bool>;
+
+    /// The issuer of tokens for workflow runs: what their `iss` must be.
+    fn token_issuer(&self) -> &str;
+    /// The issuer's `/.well-known/openid-configuration`, then the keys it names: what tokens for workflow
+    /// runs are signed with now.
+    async fn signing_keys(&self) -> Answer<Vec<issuer::SigningKey>>;
 
     /// `GET /app`, whole, and what GitHub's clock says (the `Date` header), also of a refusal.
     async fn introduce(&self) -> Introduction;

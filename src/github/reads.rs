@@ -11,7 +11,7 @@ use super::listing::{self, MOST_PAGES, PER_PAGE, Place, Shape};
 use super::quota::Principal;
 use super::wire::diff::{self, WireComparison};
 use super::wire::{self, apps, checks, issues, places, pulls, rules, unreadable};
-use super::{Answer, Branch, FileAt, Introduction, Reads, Refused, auth};
+use super::{Answer, Branch, FileAt, Introduction, Reads, Refused, auth, issuer};
 use crate::domain::doctor::facts::{Delivered, Hook, Installation};
 use crate::domain::facts::{
     CheckRun, Comment, CommitStatus, Comparison, FileChange, Issue, Listing, PlatformRule,
@@ -341,6 +341,14 @@ impl Reads for Client {
         let tail = format!("/collaborators/{login}/permission");
         let page = self.read_of(repo, &tail).await?;
         rules::may_write(page.value, actor.id.get())
+    }
+
+    fn token_issuer(&self) -> &str {
+        self.published.issuer()
+    }
+
+    async fn signing_keys(&self) -> Answer<Vec<issuer::SigningKey>> {
+        self.published.keys(self.now()).await
     }
 
     async fn introduce(&self) -> Introduction {

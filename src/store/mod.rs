@@ -15,6 +15,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use crate::domain::dispatch;
+use crate::domain::evidence::{Carrier, Posted};
 use crate::domain::facts::{Freeze, PullRequest};
 use crate::domain::ledger::{Draft, Entry};
 use crate::domain::memory::{
@@ -206,6 +207,41 @@ pub enum Ended {
     Failed(serde_json::Value),
 }
 
+/// The most documents of one verifier that are kept about one head.
+pub const EVIDENCE_PER_HEAD: u64 = 100;
+
+/// A document that was posted, and what was proven of who brought it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEvidence {
+    /// In which repository.
+    pub repo: RepoId,
+    /// About which head.
+    pub head: HeadSha,
+    /// Who brought it: a workflow or a key.
+    pub carrier: Carrier,
+    /// The run that it reports, by the verifier's own name.
+    pub context: String,
+    /// The document, byte for byte.
+    pub document: String,
+    /// When it came.
+    pub at: Timestamp,
+    /// A page about the run.
+    pub url: Option<String>,
+}
+
+/// What became of a posted document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// It is kept now.
+    Stored,
+    /// The same document of this verifier, head and context was kept already.
+    Known,
+    /// Another document of this verifier, head and context is kept, and stays.
+    Another,
+    /// This verifier has said enough about this head ([`EVIDENCE_PER_HEAD`]).
+    Full,
+}
+
 /// A line of the overview: one open pull request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PullRow {
@@ -322,6 +358,12 @@ pub trait Store: Send + Sync {
         entries: Vec<Draft>,
         now: Timestamp,
     ) -> Stored<()>;
+
+    /// Keeps a posted document durably, and wakes the open pull requests with its head, whether or not it
+    /// was kept before.
+    async fn post_evidence(&self, evidence: &NewEvidence) -> Stored<Placed>;
+    /// Every posted document about a head, oldest first.
+    async fn posted_evidence(&self, repo: RepoId, head: &HeadSha) -> Stored<Vec<Posted>>;
 
     /// What is known of an effect, without trying it.
     async fn effect(&self, effect: &str) -> Stored<Begun>;

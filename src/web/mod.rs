@@ -17,6 +17,7 @@
 
 mod access;
 mod api;
+pub mod evidence;
 mod history;
 mod known;
 mod outlooks;

@@ -12,10 +12,13 @@
 mod tests;
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -23,9 +26,15 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tower::ServiceExt as _;
 
 /// After a failed `accept` (no file descriptors left, mostly).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// Who is at the other end of the connection, as an extension of each of its requests. Behind a proxy it
+/// is the proxy: what that says of others is not believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer(pub IpAddr);
 
 /// What a peer may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,13 +75,13 @@ pub async fn serve(
             let slot = Arc::clone(&slots).acquire_owned().await;
             (slot, accept(&listener).await)
         };
-        let (slot, stream) = tokio::select! {
+        let (slot, (stream, peer)) = tokio::select! {
             biased;
             () = told(&mut shutdown) => break,
             Some(_) = talks.join_next() => continue,
             next = next => next,
         };
-        let talk = converse(stream, routes.clone(), limits, shutdown.clone());
+        let talk = converse(stream, peer, routes.clone(), limits, shutdown.clone());
         talks.spawn(async move {
             let _slot = slot;
             talk.await;
@@ -96,13 +105,13 @@ async fn told(shutdown: &mut watch::Receiver<bool>) {
 }
 
 /// The next connection. Failures to accept one are the machine's or the peer's, and pass.
-async fn accept(listener: &TcpListener) -> tokio::net::TcpStream {
+async fn accept(listener: &TcpListener) -> (tokio::net::TcpStream, Option<Peer>) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, address)) => {
                 // Answers are small and written at once; waiting to fill a packet only delays them.
                 let _ = stream.set_nodelay(true);
-                return stream;
+                return (stream, Some(Peer(address.ip())));
             }
             Err(error) if is_the_peers(&error) => {}
             Err(error) => {
@@ -126,10 +135,17 @@ fn is_the_peers(error: &io::Error) -> bool {
 /// is answered.
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin,
+    peer: Option<Peer>,
     routes: Router,
     limits: Limits,
     mut shutdown: watch::Receiver<bool>,
 ) {
+    let routes = routes.map_request(move |mut request: Request<Incoming>| {
+        if let Some(peer) = peer {
+            request.extensions_mut().insert(peer);
+        }
+        request
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header)

@@ -31,5 +31,6 @@ mod mutation;
 mod observing;
 mod org_policy;
 mod policy;
+mod posted;
 mod preview;
 mod terminal;

@@ -47,6 +47,9 @@ const BEFORE: &str = "pub fn start(runs: &mut Vec<u32>) {\n    runs.clear();\n}\
 /// The agent's change: one critical line, line 2.
 pub const AFTER: &str = "pub fn start(runs: &mut Vec<u32>) {\n    runs.push(1);\n}\n";
 
+/// The address that the product believes it has: what tokens are made out to.
+pub const PUBLIC_URL: &str = "https://gate.example";
+
 /// More passes than any story needs: a story that reaches it does not settle.
 const MOST_PASSES: usize = 200;
 
@@ -467,7 +470,10 @@ fn parts(github: &Simulator, api_url: &str, store: Arc<dyn Store>, clock: Clock)
         own_app: AppId::new(credentials.app_id).unwrap(),
         webhook_secrets: vec![credentials.webhook_secret.clone().into()],
         api_token: None,
-        addresses: countersign::web::Addresses::default(),
+        addresses: countersign::web::Addresses {
+            public: Some(PUBLIC_URL.to_owned()),
+            github: None,
+        },
         sweep_interval: Duration::from_secs(600),
         shadow: false,
     }

@@ -1,19 +1,20 @@
 //! Finding the reports in a snapshot, and the principal behind each.
 //!
 //! Identity is what GitHub says of the carrier: the App of a check run, the account of a review or
-//! comment. What a document says about its author is data like the rest of it.
+//! comment, the workflow or key that was proven when a document was posted. What a document says about
+//! its author is data like the rest of it.
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{
     Carrier, Content, EvidenceBase, FENCE, Fault, Finding, InconclusiveReason, Mutant,
-    MutantStatus, Outcome, Place, Report, Severity, Statement, parse,
+    MutantStatus, Outcome, Place, Posted, Report, Severity, Statement, identity, parse,
 };
 use crate::domain::facts::{CheckRun, Comment, Review, ReviewState, RunStatus, Snapshot};
 use crate::domain::model::{Actor, ActorKind, AppRef, VerifierName};
 use crate::domain::policy::{Identity, Policy};
 
-/// Every report in the snapshot's check runs, reviews and comments, oldest first, each with the
+/// Every report in the snapshot's check runs, reviews, comments and posted documents, oldest first, each with the
 /// verifier of the policy that brought it, if it is one. Our own outputs are never reports.
 pub fn reports(policy: &Policy, snapshot: &Snapshot) -> Vec<Report> {
     let mut reports = Vec::new();
@@ -47,7 +48,9 @@ pub fn reports(policy: &Policy, snapshot: &Snapshot) -> Vec<Report> {
             reports.extend(of_comment(policy, comment));
         }
     }
-    // Times are GitHub's; of two with one time the later id is the later report.
+    let posted = snapshot.posted.iter();
+    reports.extend(posted.map(|posted| of_posted(policy, snapshot, posted)));
+    // Times are GitHub's (and ours of what was posted); of two with one time the later id is the later report.
     reports.sort_by_key(|report| (report.at, report.place));
     reports
 }
@@ -144,6 +147,30 @@ fn of_comment(policy: &Policy, comment: &Comment) -> Option<Report> {
     })
 }
 
+/// Who posted it was proven then; whether that workflow or key is a verifier is the policy's word now, and
+/// whether the workflow stood on a ref that a gate protects, the base's that the pull request has now.
+fn of_posted(policy: &Policy, snapshot: &Snapshot, posted: &Posted) -> Report {
+    let content = match parse::document(&posted.document) {
+        Ok(statement) => Content::Valid(Box::new(statement)),
+        Err(faults) => Content::Faulty(faults, parse::named_head(&posted.document)),
+    };
+    let base = snapshot.pull.known().map(|pull| &pull.base);
+    let default = snapshot.repo.default_branch.as_ref();
+    let stands = match &posted.carrier {
+        Carrier::Workflow { git_ref, .. } => identity::is_protected(git_ref, base, default),
+        _ => true,
+    };
+    let verifier = verifier_of(policy, &posted.carrier).filter(|_| stands);
+    Report {
+        place: Place::Posted(posted.id),
+        verifier,
+        carrier: posted.carrier.clone(),
+        at: Some(posted.at),
+        content,
+        url: posted.url.clone(),
+    }
+}
+
 const WITHDRAWN: &str = "the comment was edited or deleted after it was written";
 
 /// What is left of a report that somebody edited, deleted or dismissed: its text as it was first seen
@@ -204,9 +231,9 @@ pub fn content_of(text: &str) -> Option<Content> {
     })
 }
 
-/// The verifier that a carrier is. Workflows and keys never report by these ways: a workflow's check
-/// runs all look alike (any workflow can make one of any name), a key signs nothing here.
-fn verifier_of(policy: &Policy, carrier: &Carrier) -> Option<VerifierName> {
+/// The verifier that a carrier is. Workflows and keys report by post alone: a workflow's check runs all
+/// look alike (any workflow can make one of any name), and a key signs envelopes.
+pub fn verifier_of(policy: &Policy, carrier: &Carrier) -> Option<VerifierName> {
     let mut verifiers = policy.verifiers.values();
     let found = verifiers.find(|verifier| is(&verifier.identity, carrier))?;
     Some(found.name.clone())
@@ -229,9 +256,11 @@ fn is(identity: &Identity, carrier: &Carrier) -> bool {
         (Identity::User(login), Carrier::Actor { actor, .. }) => {
             actor.kind == ActorKind::User && actor.login == *login
         }
+        (Identity::Workflow(path), Carrier::Workflow { path: ran, .. }) => path == ran,
+        (Identity::Key(key), Carrier::Key(signed)) => key == signed,
         (Identity::User(_), Carrier::App(_))
         | (Identity::Workflow(_) | Identity::Key(_), _)
-        | (_, Carrier::Nobody) => false,
+        | (_, Carrier::Workflow { .. } | Carrier::Key(_) | Carrier::Nobody) => false,
     }
 }
 

@@ -3,16 +3,20 @@
 //! A report reaches the App in a check run's output, a review, a comment, or by post. The document
 //! says much about itself, and none of it is believed about identity: who reported is what GitHub
 //! (or a key) says of the carrier. `parse` reads documents, `write` makes them, `collect` finds
-//! them in a snapshot and attaches the principal; judging them is the gates' work.
+//! them in a snapshot and attaches the principal; judging them is the gates' work. `identity` judges
+//! what GitHub's token says of who posts a document, `envelope` reads signed ones.
 
 pub mod collect;
+pub mod envelope;
+pub mod identity;
 pub mod parse;
 pub mod write;
 
 use serde::{Deserialize, Serialize};
 
 use super::model::{
-    Actor, AppRef, BaseRef, CheckRunId, CommentId, HeadSha, Oid, ReviewId, Timestamp, VerifierName,
+    Actor, AppRef, BaseRef, CheckRunId, CommentId, HeadSha, Oid, PostedId, ReviewId, Timestamp,
+    VerifierName,
 };
 
 /// The info string of the fenced block that holds a document.
@@ -220,6 +224,15 @@ pub enum Carrier {
         /// The App, where GitHub names it.
         app: Option<AppRef>,
     },
+    /// A workflow of this repository that posted it with GitHub's own token for that run.
+    Workflow {
+        /// The workflow's file.
+        path: String,
+        /// The full ref it was read at (`refs/heads/main`): whether that may speak is judged each time.
+        git_ref: String,
+    },
+    /// Whoever holds the private half of this ed25519 key (64 hex digits) posted it signed.
+    Key(String),
     /// Nobody that can be named (deleted account, check run without App).
     Nobody,
 }
@@ -232,6 +245,23 @@ pub enum Place {
     CheckRun(CheckRunId),
     Review(ReviewId),
     Comment(CommentId),
+    Posted(PostedId),
+}
+
+/// A document that was posted to this server, with what was proven of who brought it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posted {
+    /// Its number here.
+    pub id: PostedId,
+    /// Who brought it: [`Carrier::Workflow`] or [`Carrier::Key`].
+    pub carrier: Carrier,
+    /// The document, byte for byte.
+    pub document: String,
+    /// When it came, by this server's clock. Reports of one workflow or key come by post alone, so it is
+    /// never compared with a time of GitHub's.
+    pub at: Timestamp,
+    /// A page about the run.
+    pub url: Option<String>,
 }
 
 /// A report's text, and whether it may still speak.

@@ -20,6 +20,9 @@ use crate::domain::policy::{Identity, Independence, Verifier};
 /// GitHub's own account, which commits what is merged or edited on its pages: nobody's principal.
 const WEB_FLOW: u64 = 19_864_447;
 
+/// The account of every workflow, in lower case.
+const WORKFLOWS: &str = "github-actions[bot]";
+
 /// The author's side.
 pub struct AuthorSide {
     ids: BTreeSet<ActorId>,
@@ -97,6 +100,12 @@ impl AuthorSide {
         match carrier {
             Carrier::Nobody => Err("nobody can be named as its author".into()),
             Carrier::Actor { actor, .. } => self.excludes(actor),
+            // Whatever workflows push, they push as this one account.
+            Carrier::Workflow { .. } if self.logins.contains(WORKFLOWS) => Err(format!(
+                "{WORKFLOWS} wrote some of it, which may be this workflow"
+            )),
+            // Whose a key is, the policy alone says.
+            Carrier::Workflow { .. } | Carrier::Key(_) => self.all_read(),
             Carrier::App(app) => {
                 let bot = format!("{}[bot]", app.slug.to_ascii_lowercase());
                 if self.logins.contains(&bot) {

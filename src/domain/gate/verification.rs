@@ -34,8 +34,8 @@ impl<'a> Verification<'a> {
         let Content::Faulty(_, named) = &self.report.content else {
             return None;
         };
-        // A check run is about the head that it stands on.
-        let on_head = matches!(self.report.place, Place::CheckRun(_));
+        // A check run is about the head that it stands on; a posted document was kept for its head.
+        let on_head = matches!(self.report.place, Place::CheckRun(_) | Place::Posted(_));
         let about_head = named.as_ref().map_or(on_head, |named| named == head);
         self.verifier.filter(|_| about_head)
     }
@@ -46,6 +46,13 @@ impl<'a> Verification<'a> {
             (Some(verifier), _) => verifier.name.to_string(),
             (None, Carrier::App(app)) => format!("the App {}", app.slug),
             (None, Carrier::Actor { actor, .. }) => actor.login.to_string(),
+            (None, Carrier::Workflow { path, git_ref }) => {
+                let at = git_ref.strip_prefix("refs/heads/").unwrap_or(git_ref);
+                format!("the workflow {path} at {at}")
+            }
+            (None, Carrier::Key(key)) => {
+                format!("the key {}", key.get(..8).unwrap_or(key))
+            }
             (None, Carrier::Nobody) => "somebody without a name".to_owned(),
         }
     }

@@ -51,6 +51,7 @@ fn blank() -> Verdict {
         workflows: Fetched::NotAsked,
         reviews: Fetched::NotAsked,
         comments: Fetched::NotAsked,
+        posted: Vec::new(),
         open_conversations: Fetched::NotAsked,
         teams: BTreeMap::new(),
         comparison: Fetched::NotAsked,

@@ -41,6 +41,11 @@ impl Credentials {
     }
 }
 
+/// A new private key, RSA, 2,048 bits, PKCS #8 in PEM.
+pub(in crate::simulator) fn new_key() -> Option<String> {
+    make_key().map(|(private, _)| private)
+}
+
 fn make_key() -> Option<(String, String)> {
     let pair = KeyPair::generate(KeySize::Rsa2048).ok()?;
     let private = AsDer::<aws_lc_rs::encoding::Pkcs8V1Der<'_>>::as_der(&pair).ok()?;

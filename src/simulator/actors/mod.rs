@@ -13,6 +13,7 @@ mod speaking;
 mod tests;
 
 pub use credentials::Credentials;
+pub(in crate::simulator) use credentials::new_key;
 
 use super::Simulator;
 use super::world::{

@@ -9,8 +9,8 @@
 //! dropping its last handle ends the server and cuts its connections. A call is handled whole before
 //! the next one is, so that a story's acts and a client's calls are always in *some* order.
 //!
-//! Beside the API stand the few pages on which an App is registered (`site`); they are no API calls and
-//! are not written down as such.
+//! Beside the API stand the few pages on which an App is registered (`site`), and the issuer of tokens for
+//! workflow runs (`issuer`); they are no API calls and are not written down as such.
 //!
 //! **What is left out.** TLS, HTTP/2, GraphQL beyond one query, users' tokens, the limit of 100 calls
 //! at once (no two calls are ever handled at once), `Last-Modified`.
@@ -22,6 +22,7 @@ mod code;
 mod compare;
 mod conversation;
 mod graphql;
+mod issuer;
 mod issues;
 mod limits;
 mod manifest;
@@ -85,6 +86,7 @@ struct Desk {
     faults: FaultPlan,
     first_answers: HashMap<String, Reply>,
     codes: site::Codes,
+    issuing: issuer::Issuing,
 }
 
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use super::asked::{Asked, Scene};
 use super::limits::{self, Charge};
 use super::reply::{self, Reply};
 use super::routes::{self, Found, Whose};
-use super::{Acquaintance, Call, site};
+use super::{Acquaintance, Call, issuer, site};
 use crate::simulator::Simulator;
 use crate::simulator::auth::{self, Caller, Needs};
 use crate::simulator::faults::{Fault, FaultPlan};
@@ -64,7 +64,8 @@ async fn answer(
     // No handle is held while nothing is said: the simulator may go meanwhile.
     let outcome = {
         let github = github.meet().ok_or(Ended)?;
-        match site::page(&github, &parts, &body) {
+        let page = issuer::page(&github, &parts);
+        match page.or_else(|| site::page(&github, &parts, &body)) {
             Some(page) => Outcome::Answered(page),
             None => github.take(&parts, &body),
         }

@@ -21,6 +21,7 @@
 mod absorb;
 mod dispatches;
 mod effects;
+mod evidence;
 mod inbox;
 mod ledger;
 mod memory;
@@ -40,10 +41,11 @@ use sqlx::sqlite::{
 use sqlx::{SqlSafeStr, Sqlite as Database, Transaction};
 
 use super::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery, PullRow,
-    Store, StoreError, Stored, Versioned, Waiting,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
+    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 use crate::domain::dispatch;
+use crate::domain::evidence::Posted;
 use crate::domain::facts::Freeze;
 use crate::domain::ledger::{Draft, Entry};
 use crate::domain::memory::{
@@ -169,7 +171,14 @@ fn migrator() -> Migrator {
         include_str!("../migrations/sqlite/0002_dispatch.sql").into_sql_str(),
         false,
     );
-    Migrator::with_migrations(vec![initial, dispatch])
+    let evidence = Migration::new(
+        3,
+        "evidence".into(),
+        MigrationType::Simple,
+        include_str!("../migrations/sqlite/0003_evidence.sql").into_sql_str(),
+        false,
+    );
+    Migrator::with_migrations(vec![initial, dispatch, evidence])
 }
 
 #[async_trait]
@@ -339,6 +348,21 @@ impl Store for Sqlite {
         dispatches::save_record(&mut tx, lease.key(), record).await?;
         ledger::append(&mut tx, entries).await?;
         Ok(tx.commit().await?)
+    }
+
+    async fn post_evidence(&self, evidence: &NewEvidence) -> Stored<Placed> {
+        let mut tx = self.write().await?;
+        let placed = evidence::place(&mut tx, evidence).await?;
+        if matches!(placed, Placed::Stored | Placed::Known) {
+            let about = Wake::Head(evidence.repo, evidence.head.clone());
+            absorb::wake(&mut tx, &[(about, Confirm::IfNeeded)], evidence.at).await?;
+        }
+        tx.commit().await?;
+        Ok(placed)
+    }
+
+    async fn posted_evidence(&self, repo: RepoId, head: &HeadSha) -> Stored<Vec<Posted>> {
+        evidence::about(&mut *self.read().await?, repo, head).await
     }
 
     async fn effect(&self, effect: &str) -> Stored<Begun> {

@@ -24,7 +24,7 @@ fn talk(
 ) {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (stop, told) = watch::channel(false);
-    let talk = tokio::spawn(converse(theirs, routes, Limits::default(), told));
+    let talk = tokio::spawn(converse(theirs, None, routes, Limits::default(), told));
     (ours, stop, talk)
 }
 

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use crate::domain::evidence::Posted;
 use crate::domain::facts::{Freeze, PullRequest};
 use crate::domain::ledger::{Draft, Entry};
 use crate::domain::memory::{
@@ -10,8 +11,8 @@ use crate::domain::memory::{
 };
 use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
 use crate::store::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery, PullRow,
-    Store, StoreError, Stored, Versioned, Waiting,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
+    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 
 /// What is on the shelf.
@@ -58,6 +59,12 @@ fn record(verdict: &Option<Value>) -> PullRecord {
 
 #[async_trait]
 impl Store for Shelf {
+    async fn post_evidence(&self, _: &NewEvidence) -> Stored<Placed> {
+        unreachable!("no test posts evidence to the shelf")
+    }
+    async fn posted_evidence(&self, _: RepoId, _: &HeadSha) -> Stored<Vec<Posted>> {
+        Ok(Vec::new())
+    }
     async fn inbox(&self) -> Stored<InboxCounts> {
         self.answers().map(|()| self.inbox)
     }

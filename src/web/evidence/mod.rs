@@ -1,0 +1,230 @@
+//! `POST /evidence`: takes documents from workflows and key holders.
+//!
+//! Who brings a document proves it in one of two ways: by the token that GitHub gives a workflow run
+//! (`Authorization: Bearer`, the body is the document), or by a signature (the body is a DSSE envelope).
+//! What the document says of its author is not read. In this order, so that a stranger costs little and
+//! learns nothing: rate of the peer (429), size (413), proof (401), repository and rate of the repository
+//! (403, 429), the document (422), whether this carrier may speak about that head (403), then the store.
+//!
+//! **Durable, then answered.** 201 means that the document is on the disk and the pull requests with its
+//! head are woken. Whether it counts is judged by every pass anew: a key that the policy drops, a workflow
+//! whose branch is the base no more, speak no longer.
+//!
+//! **Known.** Which policy names the carrier is taken from memory. A policy that changed within the last
+//! moments may refuse what a second try is granted; nothing is counted by that, either way.
+//!
+//! **Left out.** A list of addresses that may post (the proof is the token), and `X-Forwarded-For` (behind
+//! a proxy all peers share one rate, which is high enough for that).
+
+mod answer;
+mod proof;
+mod rate;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde_json::Value;
+use tokio::sync::{Notify, Semaphore};
+
+use answer::Refusal;
+use rate::Rate;
+
+use super::Addresses;
+use super::server::Peer;
+use crate::clock::Clock;
+use crate::domain::evidence::envelope;
+use crate::domain::model::{AppId, RepoId};
+use crate::gather::Gather;
+use crate::github::Reads;
+use crate::github::issuer::Issuer;
+use crate::store::{NewEvidence, Placed, Store};
+
+/// The largest body: the largest document in base64, with its signatures.
+const LARGEST: usize = 3 * 1024 * 1024 / 2;
+/// A body that is too large is read on up to here, so that its sender sees the answer.
+const DRAIN: usize = 8 * 1024 * 1024;
+/// A body must come within this.
+const WITHIN: Duration = Duration::from_secs(20);
+/// How many bodies are read at once.
+const BODIES: usize = 32;
+/// How often one peer may post in a minute.
+const BY_PEER: u32 = 240;
+/// How often the workflows and keys of one repository may post in a minute.
+const BY_REPOSITORY: u32 = 60;
+
+/// Takes documents.
+pub struct Posting {
+    store: Arc<dyn Store>,
+    clock: Clock,
+    gather: Gather,
+    issuer: Issuer,
+    addresses: Addresses,
+    woken: Arc<Notify>,
+    bodies: Semaphore,
+    peers: Rate<IpAddr>,
+    repositories: Rate<RepoId>,
+}
+
+impl Posting {
+    /// Asks nobody anything yet.
+    pub fn new(
+        store: Arc<dyn Store>,
+        reads: Arc<dyn Reads>,
+        clock: Clock,
+        own_app: AppId,
+        addresses: Addresses,
+        woken: Arc<Notify>,
+    ) -> Self {
+        Self {
+            gather: Gather::new(store.clone(), reads.clone(), clock.clone(), own_app),
+            issuer: Issuer::new(reads, clock.clone()),
+            store,
+            clock,
+            addresses,
+            woken,
+            bodies: Semaphore::new(BODIES),
+            peers: Rate::new(BY_PEER),
+            repositories: Rate::new(BY_REPOSITORY),
+        }
+    }
+
+    /// The route, with no other limit on the body than this room's.
+    pub fn routes(self) -> Router {
+        Router::new()
+            .route("/evidence", post(take))
+            .layer(DefaultBodyLimit::disable())
+            .layer(axum::middleware::map_response(super::with_headers))
+            .with_state(Arc::new(self))
+    }
+
+    async fn accept(&self, request: Request) -> Result<Placed, Refusal> {
+        let (parts, body) = request.into_parts();
+        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0);
+        let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let now = self.clock.now();
+        self.peers.take(peer, now).map_err(Refusal::TooMany)?;
+        let text = self.body(&parts.headers, body).await?;
+        let evidence = match bearer(&parts.headers)? {
+            Some(token) => self.by_token(token, text).await?,
+            None => self.by_signature(&parts.headers, &text).await?,
+        };
+        let placed = self.store.post_evidence(&evidence).await?;
+        self.woken.notify_one();
+        tracing::info!(
+            repo = %evidence.repo,
+            head = %evidence.head,
+            carrier = ?evidence.carrier,
+            ?placed,
+            "evidence posted"
+        );
+        Ok(placed)
+    }
+
+    async fn by_token(&self, token: &str, document: String) -> Result<NewEvidence, Refusal> {
+        let claims = self.proven(token).await?;
+        self.of_workflow(&claims, document).await
+    }
+
+    async fn by_signature(&self, headers: &HeaderMap, text: &str) -> Result<NewEvidence, Refusal> {
+        let value: Value = match serde_json::from_str(text) {
+            Ok(value) => value,
+            Err(error) if says(headers, envelope::MEDIA_TYPE) => {
+                return Err(Refusal::not_json(&error));
+            }
+            Err(_) => return Err(Refusal::Nobody),
+        };
+        if !says(headers, envelope::MEDIA_TYPE) && !envelope::is_envelope(&value) {
+            return Err(Refusal::Nobody);
+        }
+        let envelope = envelope::Envelope::read(&value).map_err(Refusal::Faulty)?;
+        self.of_key(envelope).await
+    }
+
+    async fn body(&self, headers: &HeaderMap, body: Body) -> Result<String, Refusal> {
+        check_type(headers)?;
+        let _slot = self.bodies.try_acquire().map_err(|_| Refusal::Crowded)?;
+        let read = tokio::time::timeout(WITHIN, whole(body)).await;
+        let bytes = read.unwrap_or(Err(Refusal::Late))?;
+        String::from_utf8(bytes.into()).map_err(|error| Refusal::not_json(&error))
+    }
+}
+
+/// What the body is, if the sender says so, must be JSON of some kind.
+fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    let Some(value) = headers.get(header::CONTENT_TYPE) else {
+        return Ok(());
+    };
+    let kind = value.to_str().unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let kind = kind.to_ascii_lowercase();
+    match kind == "application/json" || kind.ends_with("+json") {
+        true => Ok(()),
+        false => Err(Refusal::Type),
+    }
+}
+
+fn says(headers: &HeaderMap, kind: &str) -> bool {
+    let value = headers.get(header::CONTENT_TYPE);
+    let value = value.and_then(|value| value.to_str().ok());
+    let value = value.and_then(|value| value.split(';').next());
+    value.is_some_and(|value| value.trim().eq_ignore_ascii_case(kind))
+}
+
+/// The token, if one was sent.
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        return Ok(None);
+    };
+    let value = value.to_str().map_err(|_| Refusal::Nobody)?;
+    let (scheme, token) = value.split_once(' ').ok_or(Refusal::Nobody)?;
+    match scheme.eq_ignore_ascii_case("bearer") {
+        true => Ok(Some(token.trim())),
+        false => Err(Refusal::Nobody),
+    }
+}
+
+async fn whole(body: Body) -> Result<Bytes, Refusal> {
+    let mut body = Limited::new(body, DRAIN);
+    let mut bytes = Vec::new();
+    let mut total = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| match error.is::<LengthLimitError>() {
+            true => Refusal::TooLarge,
+            false => Refusal::Broken,
+        })?;
+        if let Ok(data) = frame.into_data() {
+            total += data.len();
+            if total <= LARGEST {
+                bytes.extend_from_slice(&data);
+            }
+        }
+    }
+    match total > LARGEST {
+        true => Err(Refusal::TooLarge),
+        false => Ok(bytes.into()),
+    }
+}
+
+async fn take(State(posting): State<Arc<Posting>>, request: Request) -> Response {
+    match posting.accept(request).await {
+        Ok(placed) => answer::placed(placed),
+        Err(refusal) => {
+            let status = refusal.status();
+            match status {
+                StatusCode::SERVICE_UNAVAILABLE => {
+                    tracing::warn!(%refusal, "evidence could not be taken");
+                }
+                _ => tracing::info!(status = status.as_u16(), %refusal, "evidence refused"),
+            }
+            refusal.into_response()
+        }
+    }
+}
