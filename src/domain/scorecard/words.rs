@@ -72,27 +72,35 @@ pub fn markdown(name: &RepoName, card: &Scorecard) -> String {
             let _ = writeln!(out, "| {} | {} |", gate.replace('_', " "), length(*seconds));
         }
     }
-    if !card.verifications_by_vendor.is_empty() {
+    out += &by_vendor(card);
+    let _ = writeln!(out, "\nNot among the figures: {LEFT_OUT}.");
+    out
+}
+
+/// Verifications by vendor, outages and silence apart from what was said about the code.
+fn by_vendor(card: &Scorecard) -> String {
+    let mut out = String::new();
+    if card.verifications_by_vendor.is_empty() {
+        return out;
+    }
+    let _ = writeln!(
+        out,
+        "\n| Verifications by | Asked | Approved | Rejected | Could not say | Unavailable | Silent |\n\
+         |---|---|---|---|---|---|---|"
+    );
+    for (vendor, of) in &card.verifications_by_vendor {
         let _ = writeln!(
             out,
-            "\n| Verifications by | Asked | Approved | Rejected | Could not say | Unavailable | Silent |\n\
-             |---|---|---|---|---|---|---|"
+            "| {} | {} | {} | {} | {} | {} | {} |",
+            vendor.replace('|', "/"),
+            of.asked,
+            of.approved,
+            of.rejected,
+            of.undecided,
+            of.unavailable,
+            of.silent
         );
-        for (vendor, of) in &card.verifications_by_vendor {
-            let _ = writeln!(
-                out,
-                "| {} | {} | {} | {} | {} | {} | {} |",
-                vendor.replace('|', "/"),
-                of.asked,
-                of.approved,
-                of.rejected,
-                of.undecided,
-                of.unavailable,
-                of.silent
-            );
-        }
     }
-    let _ = writeln!(out, "\nNot among the figures: {LEFT_OUT}.");
     out
 }
 

@@ -44,7 +44,7 @@ fn an_independent_verifier_countersigns() {
 fn without_any_report_the_gate_asks_those_who_could_countersign() {
     let mut snapshot = with_reports(Vec::new());
     let result = gate(&snapshot, GATE);
-    let names = vec!["alice".to_owned(), "codex".to_owned()];
+    let names = vec!["codex".to_owned(), "alice".to_owned()];
     assert_eq!(result.state.whose_move(), Move::Verifier(names));
     snapshot.runs = Fetched::Known(Listing::whole(Vec::new()));
     assert_eq!(state(&snapshot, GATE), "waiting");
