@@ -86,7 +86,7 @@ fn the_job_that_has_an_identity_runs_nobodys_code() {
     }
     let reports = steps(report).last().unwrap()["run"].as_str().unwrap();
     let checked = reports.find("sha256sum --check").unwrap();
-    assert!(checked < reports.find("evidence submit").unwrap());
+    assert!(checked < reports.find("/evidence\"").unwrap());
 }
 
 #[test]

@@ -12,12 +12,9 @@ use super::git::Git;
 use super::journal;
 use crate::domain::facts::{Comparison, FileChange, Listing};
 use crate::domain::gate::hunks::{Hunk, critical};
-use crate::domain::gate::mutation_check::ONLY_COMMENTS;
+use crate::domain::gate::mutation_check::{ONLY_COMMENTS, ONLY_TESTS};
 use crate::domain::mutants::{self, FileText, Kind, Mutant};
 use crate::domain::policy::MutationCheck;
-
-/// The kind of a mutant that was left out since its lines are tests themselves.
-const ONLY_TESTS: &str = "only_tests";
 
 /// One critical place.
 #[derive(Debug, Clone)]

@@ -422,7 +422,7 @@ async fn what_is_too_large_or_no_json_or_nobodys_is_refused() {
     let (status, told, headers) = desk.send(&[json], body).await;
     assert_eq!(status, 401);
     assert!(headers.contains_key("www-authenticate"));
-    assert!(told["error"].as_str().unwrap().contains("evidence submit"));
+    assert!(told["error"].as_str().unwrap().contains("DSSE envelope"));
     let (status, ..) = desk
         .send(&[("authorization", "Basic eDp5"), json], "{}".into())
         .await;

@@ -22,6 +22,8 @@ use crate::domain::verdict::{Basis, GateResult, Move, Proof};
 const GATE: &str = "mutation_check";
 /// The kind of a mutant that was left out since its lines hold nothing but comments.
 pub const ONLY_COMMENTS: &str = "only_comments";
+/// The same for lines that hold nothing but tests, where a language has them among the code.
+pub const ONLY_TESTS: &str = "only_tests";
 
 /// Judges the gate.
 pub fn judge(case: &Case<'_>, gate: &MutationCheck) -> GateResult {
@@ -136,12 +138,16 @@ pub(super) fn killed(timeouts: Timeouts, mutant: &Mutant) -> bool {
     }
 }
 
-/// Whether a report says that all lines of a hunk are comments. Whoever says so has read the language;
-/// the gate has not, and a mark at the head of a line may as well stand within a text.
-fn only_comments(hunk: Hunk<'_>, mutant: &Mutant) -> bool {
-    mutant.status == MutantStatus::Skipped
-        && mutant.kind == ONLY_COMMENTS
-        && hunk.lies_within(mutant)
+/// What a report says that all lines of a hunk are, if it is something no test can notice: comments, or
+/// tests among the code. Whoever says so has read the language; the gate has not, and a mark at the head
+/// of a line may as well stand within a text.
+fn remark(hunk: Hunk<'_>, mutant: &Mutant) -> Option<&'static str> {
+    let what = match mutant.kind.as_str() {
+        ONLY_COMMENTS => "comments",
+        ONLY_TESTS => "tests",
+        _ => return None,
+    };
+    (mutant.status == MutantStatus::Skipped && hunk.lies_within(mutant)).then_some(what)
 }
 
 fn one_hunk(
@@ -159,7 +165,7 @@ fn one_hunk(
             .collect()
     };
     let mut records = Vec::new();
-    let mut comments = Vec::new();
+    let mut remarks = Vec::new();
     let mut others: Vec<&'static str> = Vec::new();
     for evidence in proofs {
         for mutant in inside(&evidence) {
@@ -181,22 +187,19 @@ fn one_hunk(
                     .map_or("the time-out", String::as_str);
                 let what = format!("`{}` killed by `{by}`, reported", mutant.id);
                 records.push(evidence.verification.basis(&what));
-            } else if only_comments(hunk, &mutant) {
-                comments.push(
-                    evidence
-                        .verification
-                        .basis("nothing but comments, reported"),
-                );
+            } else if let Some(what) = remark(hunk, &mutant) {
+                let said = format!("nothing but {what}, reported");
+                remarks.push((what, evidence.verification.basis(&said)));
             } else {
                 others.push(unproven(mutant.status));
             }
         }
     }
     if records.is_empty()
-        && let Some(proof) = Proof::new(comments)
+        && let Some((what, basis)) = remarks.pop()
     {
-        let reason = format!("{place} holds nothing but comments.");
-        return GateResult::satisfied(&place, proof, reason);
+        let reason = format!("{place} holds nothing but {what}.");
+        return GateResult::satisfied(&place, Proof::one(basis), reason);
     }
     match Proof::new(records) {
         Some(proof) => GateResult::satisfied(&place, proof, format!("{place} is tested.")),
@@ -260,10 +263,12 @@ fn combined(
     match (open.first(), Proof::new(records)) {
         (None, Some(proof)) => {
             let reason = match hunks.len() {
-                1 if kills_none => "The one critical change holds nothing but comments.".to_owned(),
+                1 if kills_none => {
+                    "The one critical change holds nothing that a test could notice.".to_owned()
+                }
                 1 => "The one critical change is shown to be tested.".to_owned(),
                 count if kills_none => {
-                    format!("All {count} critical changes hold nothing but comments.")
+                    format!("All {count} critical changes hold nothing that a test could notice.")
                 }
                 count => format!("All {count} critical changes are shown to be tested."),
             };
@@ -289,15 +294,16 @@ fn lower(sentence: &str) -> String {
     first.unwrap_or_default() + chars.as_str()
 }
 
-/// Every word that a critical hunk holds nothing but comments.
+/// Every word that a critical hunk holds nothing a test could notice.
 fn remarks(hunks: &[Hunk<'_>], proofs: &[Evidence<'_, '_>]) -> Vec<Basis> {
     let mut remarks = Vec::new();
     for evidence in proofs {
         for mutant in &evidence.mutation.mutants {
-            if hunks.iter().any(|hunk| only_comments(*hunk, mutant)) {
-                let what = format!("`{}` is nothing but comments, reported", mutant.id);
-                remarks.push(evidence.verification.basis(&what));
-            }
+            let found = hunks.iter().find_map(|hunk| remark(*hunk, mutant));
+            remarks.extend(found.map(|what| {
+                let said = format!("`{}` is nothing but {what}, reported", mutant.id);
+                evidence.verification.basis(&said)
+            }));
         }
     }
     remarks

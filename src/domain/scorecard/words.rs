@@ -66,14 +66,21 @@ pub fn markdown(name: &RepoName, card: &Scorecard) -> String {
             card.would_have_merged, card.would_have_granted, card.would_have_queued
         ),
     );
+    out += &by_gate(card);
+    out += &by_vendor(card);
+    let _ = writeln!(out, "\nNot among the figures: {LEFT_OUT}.");
+    out
+}
+
+/// How long each gate was open.
+fn by_gate(card: &Scorecard) -> String {
+    let mut out = String::new();
     if !card.seconds_open_by_gate.is_empty() {
         let _ = writeln!(out, "\n| Gate | Open in total |\n|---|---|");
         for (gate, seconds) in &card.seconds_open_by_gate {
             let _ = writeln!(out, "| {} | {} |", gate.replace('_', " "), length(*seconds));
         }
     }
-    out += &by_vendor(card);
-    let _ = writeln!(out, "\nNot among the figures: {LEFT_OUT}.");
     out
 }
 

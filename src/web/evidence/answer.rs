@@ -19,7 +19,7 @@ const MUCH_LATER: u64 = 3_600;
 pub enum Refusal {
     #[error(
         "nobody says who brings this: send the token of a GitHub Actions run as `Authorization: Bearer`, \
-         or a DSSE envelope signed with a verifier's key (`countersign evidence submit` does either)"
+         or a DSSE envelope signed with a verifier's key"
     )]
     Nobody,
     #[error("{0}")]

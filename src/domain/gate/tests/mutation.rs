@@ -86,11 +86,19 @@ fn a_change_of_comments_alone_is_satisfied_by_the_word_of_who_read_the_language(
     let told = gate(&snapshot, GATE);
     assert_eq!(
         told.reason,
-        "The one critical change holds nothing but comments."
+        "The one critical change holds nothing that a test could notice."
     );
     assert_eq!(
         told.details[0].reason,
         "src/start.rs:40 holds nothing but comments."
+    );
+
+    let mut tests = mutant("m1", 40, "skipped");
+    tests["kind"] = json!("only_tests");
+    let told = gate(&tried(&[tests]), GATE);
+    assert_eq!(
+        told.details[0].reason,
+        "src/start.rs:40 holds nothing but tests."
     );
 
     // Elsewhere, in another status, or beside a survivor it proves nothing.
