@@ -1,7 +1,8 @@
 //! `countersign demo`: the main story, on embedded parts.
 //!
 //! A GitHub on loopback (over real git repositories), the server with its webhook, worker and dashboard
-//! on a throw-away SQLite database, and people and Apps who act. Nothing is staged between the two:
+//! on a throw-away SQLite database, and people and Apps who act. The second verifier is the real runner on
+//! the real repository: which mutants survive is found, not told. Nothing is staged between the two:
 //! deliveries are signed and posted, the server reads and writes by HTTP, and each step waits until the
 //! verdict on record is the expected one. A step that does not come to it ends the story with exit
 //! code 1.
@@ -33,13 +34,21 @@ pub struct DemoArgs {
 pub async fn run(args: DemoArgs) -> Ended {
     let internal =
         |error: &dyn std::fmt::Display| Complaint::new(Exit::Internal, error.to_string());
-    if std::process::Command::new("git")
-        .arg("--version")
-        .output()
-        .is_err()
-    {
-        let text = "the demo's GitHub stands on real git repositories: install `git` first";
-        return Err(Complaint::new(Exit::Usage, text));
+    let needs = [
+        ("git", "the demo's GitHub stands on real git repositories"),
+        (
+            "cargo",
+            "the demo's verifier runs the tests of a real crate",
+        ),
+    ];
+    for (program, why) in needs {
+        let there = std::process::Command::new(program)
+            .arg("--version")
+            .output();
+        if there.is_err() {
+            let text = format!("{why}: install `{program}` first");
+            return Err(Complaint::new(Exit::Usage, text));
+        }
     }
     let listener = match TcpListener::bind(args.listen).await {
         Ok(listener) => listener,

@@ -63,6 +63,22 @@ pub fn start(log: &mut Vec<u64>, id: u64) {
 }
 ";
 
+/// What makes a crate of it.
+const CRATE: &str =
+    "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
+
+/// The tests it has at first.
+pub const TESTS: &str = "\
+use shop::start::start;
+
+#[test]
+fn a_start_leaves_the_others_alone() {
+    let mut log = vec![1];
+    start(&mut log, 2);
+    assert!(log.contains(&1));
+}
+";
+
 /// Both servers and who acts.
 pub struct Stage {
     pub github: Simulator,
@@ -105,7 +121,11 @@ impl Stage {
         let owner = github.user("alice");
         let files = [
             ("README.md", "# Shop\n"),
+            ("Cargo.toml", CRATE),
+            (".gitignore", "/target\n/Cargo.lock\n"),
+            ("src/lib.rs", "//! A shop.\npub mod start;\n"),
             ("src/start.rs", BEFORE),
+            ("tests/start.rs", TESTS),
             (".github/countersign.yml", POLICY),
         ];
         let shop = github.repo("acme/shop", &files)?;

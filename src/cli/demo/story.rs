@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::evidence::{Mutant, approval};
-use super::stage::Stage;
+use super::evidence::{claimed, found};
+use super::stage::{Stage, TESTS};
 use crate::domain::ledger::Verifier;
 use crate::simulator::world::{Change, Principal, Refusal};
 use crate::simulator::{Actor, Edits, PullHandle, ReviewState};
@@ -26,7 +26,7 @@ impl From<Refusal> for Stuck {
 
 type Told<T> = Result<T, Stuck>;
 
-/// Lines 3 and 4 are the critical change.
+/// The third line is the critical change.
 const FIRST: &str = "\
 /// Starts an execution.
 pub fn start(log: &mut Vec<u64>, id: u64) {
@@ -45,8 +45,16 @@ pub fn start(log: &mut Vec<u64>, id: u64) {
     if !log.contains(&id) { log.push(id); }
 }
 ";
-/// The line that must be shown to be tested.
-const CRITICAL: u64 = 3;
+/// What the author adds when told that no test notices.
+const TESTED: &str = "
+#[test]
+fn starts_are_recorded_once() {
+    let mut log = Vec::new();
+    start(&mut log, 7);
+    start(&mut log, 7);
+    assert_eq!(log, [7]);
+}
+";
 
 /// Plays it.
 pub async fn play(stage: &Stage) -> Told<()> {
@@ -90,7 +98,7 @@ async fn refused_for_want_of_evidence(teller: &Teller<'_>) -> Told<PullHandle> {
         .await?;
 
     teller.step("The author's own model \"verifies\" again, under another name.");
-    teller.reports(&stage.claude, &pull, true, Mutant::Killed(CRITICAL))?;
+    teller.reports(&stage.claude, &pull)?;
     teller
         .expect(&pull, "since it is not independent", |v| {
             gate(v, "second_verifier") == "waiting" && says(v, "not independent")
@@ -101,7 +109,7 @@ async fn refused_for_want_of_evidence(teller: &Teller<'_>) -> Told<PullHandle> {
         .await;
 
     teller.step("Another vendor's verifier approves after reading: a review that ran nothing.");
-    let report = approval(stage, &pull, false, Mutant::None).ok_or_else(gone)?;
+    let report = claimed(stage, &pull, false).ok_or_else(gone)?;
     stage.codex.review(&pull, ReviewState::Approved, &report)?;
     teller
         .expect(&pull, "since no tests ran", |v| {
@@ -110,8 +118,8 @@ async fn refused_for_want_of_evidence(teller: &Teller<'_>) -> Told<PullHandle> {
         .await?;
     teller.quote(&pull, "second_verifier", "no tests ran").await;
 
-    teller.step("It runs the tests now, undoes the critical line, and no test fails.");
-    teller.reports(&stage.codex, &pull, true, Mutant::Survived(CRITICAL))?;
+    teller.step("It runs `countersign verify` now: the tests pass, the critical line is undone, and no test fails.");
+    teller.verifies(&stage.codex, &pull).await?;
     teller
         .expect(&pull, "by a surviving mutant", |v| {
             v["outcome"] == "blocked" && gate(v, "mutation_check") == "failed"
@@ -126,7 +134,7 @@ async fn merged_by_head(teller: &Teller<'_>, pull: &PullHandle) -> Told<()> {
     let before = pull.head()?;
     teller.step("The author pushes a fix with a test. Everything that was said is about another commit now.");
     let edits = Edits::write("src/start.rs", SECOND)
-        .and_write("tests/start.rs", "// starts_are_recorded\n");
+        .and_write("tests/start.rs", format!("{TESTS}{TESTED}"));
     stage.agent.push(
         &stage.shop,
         "agent/start",
@@ -150,7 +158,7 @@ async fn merged_by_head(teller: &Teller<'_>, pull: &PullHandle) -> Told<()> {
             gate(v, "checks") == "satisfied"
         })
         .await?;
-    teller.reports(&stage.codex, pull, true, Mutant::Killed(CRITICAL))?;
+    teller.verifies(&stage.codex, pull).await?;
     let took = teller
         .expect(pull, "exactly that head", |v| v["outcome"] == "merged")
         .await?;
@@ -184,7 +192,7 @@ async fn raced(teller: &Teller<'_>) -> Told<()> {
     let cleared = pull.head()?;
     push_before_the_merge(stage)?;
     stage.github.actions().pass(&stage.shop, &cleared, "unit")?;
-    teller.reports(&stage.codex, &pull, true, Mutant::Killed(1))?;
+    teller.verifies(&stage.codex, &pull).await?;
     let refused = |v: &Value| v["head"] != cleared.as_str() && v["outcome"] == "waiting";
     teller
         .expect(
@@ -202,7 +210,7 @@ async fn raced(teller: &Teller<'_>) -> Told<()> {
 
     teller.step("The new head needs evidence of its own, gets it, and is merged.");
     stage.github.actions().pass(&stage.shop, &head, "unit")?;
-    teller.reports(&stage.codex, &pull, true, Mutant::Killed(1))?;
+    teller.verifies(&stage.codex, &pull).await?;
     teller
         .expect(&pull, "exactly that head", |v| v["outcome"] == "merged")
         .await?;
@@ -309,10 +317,21 @@ impl<'a> Teller<'a> {
         println!("{:>3}. {}", self.steps.get(), self.paint("1", text));
     }
 
-    /// A verifier reports in a check run on the head that stands.
-    fn reports(&self, by: &Actor, pull: &PullHandle, executes: bool, mutant: Mutant) -> Told<()> {
+    /// A verifier claims, in a check run on the head that stands, that tests ran and passed.
+    fn reports(&self, by: &Actor, pull: &PullHandle) -> Told<()> {
         let stage = self.stage;
-        let text = approval(stage, pull, executes, mutant).ok_or_else(gone)?;
+        let text = claimed(stage, pull, true).ok_or_else(gone)?;
+        by.report(&stage.shop, &pull.head()?, "verification", "success", &text)?;
+        Ok(())
+    }
+
+    /// A verifier runs the tests and mutants of the head that stands, and reports what it finds.
+    async fn verifies(&self, by: &Actor, pull: &PullHandle) -> Told<()> {
+        let stage = self.stage;
+        let (text, summary) = found(stage, pull)
+            .await
+            .map_err(|why| Stuck(format!("the runner could not run: {why}")))?;
+        println!("     {}", self.paint("90", &format!("verify: {summary}")));
         by.report(&stage.shop, &pull.head()?, "verification", "success", &text)?;
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! The second half of the story: people's words, a change of the policy, and the limit on agents' work.
 
-use super::super::evidence::Mutant;
 use super::super::stage::{POLICY, wait_for};
 use super::{Stuck, THIRD, Teller, Told, gate, gone};
 use crate::domain::ledger::Kind;
@@ -101,7 +100,7 @@ async fn waived_by_an_owner(teller: &Teller<'_>, pull: &PullHandle) -> Told<()> 
         .github
         .actions()
         .pass(&stage.shop, &pull.head()?, "unit")?;
-    teller.reports(&stage.codex, pull, true, Mutant::None)?;
+    teller.reports(&stage.codex, pull)?;
     teller
         .expect(pull, "for mutation evidence", |v| {
             gate(v, "second_verifier") == "satisfied" && gate(v, "mutation_check") == "waiting"
@@ -150,7 +149,7 @@ async fn held_and_let_go(teller: &Teller<'_>) -> Told<()> {
         .github
         .actions()
         .pass(&stage.shop, &pull.head()?, "unit")?;
-    teller.reports(&stage.codex, &pull, true, Mutant::Killed(1))?;
+    teller.verifies(&stage.codex, &pull).await?;
     teller
         .expect(&pull, "by alice", |v| {
             v["outcome"] == "held" && gate(v, "mutation_check") == "satisfied"
