@@ -11,7 +11,7 @@ use super::{Complaint, Ended, Exit, database};
 use crate::domain::attest::{Attestor, Origin};
 use crate::domain::ledger::{Entry, Verifier};
 use crate::domain::model::{RepoId, RepoName};
-use crate::store::StoreError;
+use crate::store::{Store, StoreError};
 
 /// How many entries are read from the database at a time.
 const PAGE: u32 = 1_000;
@@ -97,7 +97,8 @@ pub async fn run(command: LedgerCommand) -> Ended {
 
 async fn export(url: &str) -> Ended {
     let mut out = std::io::stdout().lock();
-    for_each(url, |entry| {
+    let store = database::existing(url).await?;
+    for_each(&*store, async |entry| {
         let line = serde_json::to_string(&entry)
             .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))?;
         // A reader that has seen enough (`| head`) is not a fault.
@@ -113,35 +114,26 @@ async fn statements(url: &str, github: &str, server: Option<&str>) -> Ended {
     let github = github.trim_end_matches('/');
     let mut out = std::io::stdout().lock();
     let mut repos: HashMap<RepoId, (Option<RepoName>, Attestor)> = HashMap::new();
-    let mut after = 0;
-    loop {
-        let entries = store.ledger(None, after, PAGE).await.map_err(unreadable)?;
-        let Some(last) = entries.last() else {
-            return Ok(Exit::Done);
-        };
-        after = last.seq;
-        for entry in entries {
-            let (name, attestor) = match repos.entry(entry.repo) {
-                MapEntry::Occupied(known) => known.into_mut(),
-                MapEntry::Vacant(new) => {
-                    let memory = store.repo(entry.repo).await.map_err(unreadable)?;
-                    let name = memory.value.repo.map(|repo| repo.name);
-                    new.insert((name, Attestor::default()))
-                }
-            };
-            let Some(repo) = name else { continue };
-            let origin = Origin {
-                repo,
-                github,
-                server,
-            };
-            for statement in attestor.take(&entry, origin) {
-                if writeln!(out, "{statement}").is_err() {
-                    return Ok(Exit::Done);
-                }
+    for_each(&*store, async |entry| {
+        let (name, attestor) = match repos.entry(entry.repo) {
+            MapEntry::Occupied(known) => known.into_mut(),
+            MapEntry::Vacant(new) => {
+                let memory = store.repo(entry.repo).await.map_err(unreadable)?;
+                let name = memory.value.repo.map(|repo| repo.name);
+                new.insert((name, Attestor::default()))
             }
-        }
-    }
+        };
+        let Some(repo) = name else { return Ok(true) };
+        let origin = Origin {
+            repo,
+            github,
+            server,
+        };
+        let mut told = attestor.take(&entry, origin).into_iter();
+        Ok(told.all(|statement| writeln!(out, "{statement}").is_ok()))
+    })
+    .await?;
+    Ok(Exit::Done)
 }
 
 fn unreadable(error: StoreError) -> Complaint {
@@ -154,7 +146,8 @@ fn unreadable(error: StoreError) -> Complaint {
 async fn verify_database(url: &str) -> Ended {
     let mut verifier = Verifier::default();
     let mut broken = None;
-    for_each(url, |entry| {
+    let store = database::existing(url).await?;
+    for_each(&*store, async |entry| {
         broken = verifier.take(&entry).err();
         Ok(broken.is_none())
     })
@@ -210,10 +203,9 @@ fn report(verifier: &Verifier, broken: Option<String>) -> Exit {
 
 /// Hands every entry to `take`, oldest first, until it says that it has seen enough.
 async fn for_each(
-    url: &str,
-    mut take: impl FnMut(Entry) -> Result<bool, Complaint>,
+    store: &dyn Store,
+    mut take: impl AsyncFnMut(Entry) -> Result<bool, Complaint>,
 ) -> Result<(), Complaint> {
-    let store = database::existing(url).await?;
     let mut after = 0;
     loop {
         let entries = store.ledger(None, after, PAGE).await.map_err(unreadable)?;
@@ -222,7 +214,7 @@ async fn for_each(
         };
         after = last.seq;
         for entry in entries {
-            if !take(entry)? {
+            if !take(entry).await? {
                 return Ok(());
             }
         }

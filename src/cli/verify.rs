@@ -3,7 +3,7 @@
 //! Progress and complaints go to standard error; standard output holds the one answer that was asked for:
 //! the table for people, the document (`--json`), or the block for a review (`--review`).
 //!
-//! Posting the document from here is `submit`'s work: it joins where [`Outputs::give`] has the document.
+//! Left out: posting the document. [`Outputs::give`] has it.
 
 mod show;
 
@@ -158,7 +158,7 @@ pub async fn run(args: VerifyArgs) -> Ended {
     let report = tokio::select! {
         report = verify::verify(&request, &Clock::System, &watch) => report,
         // Dropping the other branch ends what it started.
-        _ = interrupted() => {
+        () = super::serve::asked_to_stop() => {
             watch.end();
             let text = "interrupted; `--resume` goes on from here";
             return Err(Complaint::new(Exit::No, text));
@@ -174,22 +174,6 @@ pub async fn run(args: VerifyArgs) -> Ended {
         Outcome::Approved => Exit::Done,
         Outcome::Rejected | Outcome::Inconclusive => Exit::No,
     })
-}
-
-/// Ends when somebody asks this process to.
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        Err(_) => {
-            let _ = tokio::signal::ctrl_c().await;
-        }
-    }
 }
 
 async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complaint> {
