@@ -54,6 +54,11 @@ pub enum Refusal {
     NoAddress,
     #[error("which policy applies there is not known yet; it is being read, come again")]
     NoPolicy,
+    #[error(
+        "which pull request has {0} as its head could not be found out just now; post the same document \
+         again"
+    )]
+    NoPullYet(String),
     #[error("the document could not be stored; come again")]
     Store,
 }
@@ -87,6 +92,7 @@ impl Refusal {
             | Self::Crowded
             | Self::NoAddress
             | Self::NoPolicy
+            | Self::NoPullYet(_)
             | Self::Store => StatusCode::SERVICE_UNAVAILABLE,
             Self::Nobody | Self::Token(_) | Self::Claim(_) | Self::Signature => {
                 StatusCode::UNAUTHORIZED
