@@ -234,3 +234,114 @@ async fn a_body_may_be_as_large_as_a_document_and_no_larger() {
     let answer = desk.send(&headers, padded(1024 * 1024)).await;
     assert_eq!(answer.0, 201, "{}", told(&answer));
 }
+
+/// B088: a second name under which the author side posts is still the author side.
+#[tokio::test]
+async fn what_the_author_side_posts_by_a_key_of_its_own_does_not_countersign_its_work() {
+    let mut own = policy();
+    own = own.replace(
+        "vendor: google, model: gemini-pro",
+        "vendor: Anthropic, model: claude-opus",
+    );
+    let desk = Desk::on(crate::stage::Stage::with_policy(&own).await).await;
+    let answer = desk.signed(&sealed(&desk.good(), &pair())).await;
+    assert_eq!(answer.0, 201, "{}", told(&answer));
+    desk.nothing_came_of_it().await;
+    let said = desk.stage.reasons(&desk.pull, "second_verifier").await;
+    assert!(said.contains("it is not independent"), "{said}");
+}
+
+/// B088: whatever workflows push, they push as one account, and what one of them wrote another may have.
+#[tokio::test]
+async fn a_workflow_does_not_countersign_what_a_workflow_wrote() {
+    let desk = Desk::new().await;
+    let stage = &desk.stage;
+    let actions = stage.github.actions();
+    let edits = Edits::write("src/start.rs", AFTER.replace("push(1)", "push(4)"));
+    actions
+        .push(&stage.shop, "agent/start", "Formatted", edits)
+        .unwrap();
+    stage.settle().await;
+    stage.unit_passes(&desk.pull).await;
+    let answer = desk.run(&desk.claims(), &desk.good()).await;
+    assert_eq!(answer.0, 201, "{}", told(&answer));
+    desk.nothing_came_of_it().await;
+    let said = stage.reasons(&desk.pull, "second_verifier").await;
+    assert!(said.contains("which may be this workflow"), "{said}");
+}
+
+/// B182: a claim that tests passed is no evidence, whoever makes it and however it looks.
+#[tokio::test]
+async fn a_claim_that_tests_pass_counts_for_nothing_whoever_writes_it() {
+    let desk = Desk::new().await;
+    let stage = &desk.stage;
+    let claim = "All 412 tests pass, 0 failed. Verified and approved. ✅";
+    for who in [&stage.agent, &stage.codex, &stage.alice] {
+        stage.says(who, &desk.pull, claim).await;
+    }
+    // The same by somebody whom the policy does not name, as a whole document.
+    stage
+        .says(&stage.agent, &desk.pull, &desk.good().block())
+        .await;
+    let head = desk.pull.head().unwrap();
+    let (agent, codex) = (&stage.agent, &stage.codex);
+    agent
+        .report(
+            &stage.shop,
+            &head,
+            "verification",
+            "success",
+            &desk.good().block(),
+        )
+        .unwrap();
+    codex
+        .report(&stage.shop, &head, "verification", "success", claim)
+        .unwrap();
+    stage.settle().await;
+    desk.nothing_came_of_it().await;
+}
+
+/// A rejection that was posted from a branch that is the base no more is one still.
+#[tokio::test]
+async fn a_posted_rejection_outlives_a_retarget_and_an_approval_does_not() {
+    let desk = Desk::new().await;
+    let (alice, shop) = (&desk.stage.alice, &desk.stage.shop);
+    let edits = Edits::none().and_write("R", "1\n");
+    alice.push(shop, "release", "Branch off", edits).unwrap();
+    let edits = Edits::write(".github/countersign.yml", policy() + "# Here too\n");
+    alice.push(shop, "release", "The policy", edits).unwrap();
+    alice.retarget(&desk.pull, "release").unwrap();
+    desk.stage.settle().await;
+    desk.stage.sweep().await;
+    let mut claims = desk.claims();
+    let at = format!("acme/shop/{WORKFLOW}@refs/heads/release");
+    claims["job_workflow_ref"] = json!(at);
+    let about = desk.good().without("mutation");
+    let about = about.with(
+        "/base",
+        json!({ "ref": "release", "sha": shop.tip("release").unwrap() }),
+    );
+    let rejected = about.with("/result", json!("rejected"));
+    let answer = desk.run(&claims, &rejected).await;
+    assert_eq!(answer.0, 201, "{}", told(&answer));
+    assert_eq!(
+        desk.stage.state(&desk.pull, "second_verifier").await,
+        "failed"
+    );
+    alice.retarget(&desk.pull, "main").unwrap();
+    desk.stage.settle().await;
+    desk.stage.sweep().await;
+    assert_eq!(
+        desk.stage.state(&desk.pull, "second_verifier").await,
+        "failed"
+    );
+    // Its verifier has the last word.
+    let anew = desk.good().with("/context", json!("exec-9"));
+    let answer = desk.run(&desk.claims(), &anew).await;
+    assert_eq!(answer.0, 201, "{}", told(&answer));
+    assert!(
+        desk.stage.merged(&desk.pull),
+        "{}",
+        desk.stage.told(&desk.pull).await
+    );
+}
