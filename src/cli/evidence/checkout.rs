@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Complaint, Exit};
+use crate::domain::facts::{ChangeKind, FileChange};
 use crate::domain::model::{BaseRef, HeadSha, Oid};
+use crate::domain::patch;
 
 /// A clean checkout of one commit.
 #[derive(Debug)]
@@ -84,6 +86,45 @@ impl Checkout {
                 )?)
                 .ok()
             })
+    }
+}
+
+impl Checkout {
+    /// What changed from where a base and the head part to the head; `None` where this checkout does not
+    /// know. Removed files are left aside: no tool mutates them.
+    pub fn changed(&self, base: &Oid) -> Option<Vec<FileChange>> {
+        let range = format!("{base}...{}", self.head);
+        let diff = |words: &[&str]| {
+            let usual = [
+                "-c",
+                "core.quotePath=false",
+                "diff",
+                "--no-color",
+                "--no-ext-diff",
+            ];
+            let usual = [&usual[..], &["--no-textconv", "-M", &range]].concat();
+            git(&self.top, &[&usual[..], words].concat())
+        };
+        let names = diff(&["--name-only", "-z", "--diff-filter=d"])?;
+        let names = names.split('\0').filter(|name| !name.is_empty());
+        let files = names.map(|name| {
+            // A pattern's signs in a name are meant as they stand.
+            let alone = format!(":(top,literal){name}");
+            let patch = diff(&["--unified=3", "--", &alone])?;
+            let hunks = match patch.find("\n@@ ") {
+                Some(at) => Some(patch::hunks(patch.get(at + 1..)?)?),
+                None => None,
+            };
+            Some(FileChange {
+                path: name.to_owned(),
+                old_path: None,
+                kind: ChangeKind::Modified,
+                additions: 0,
+                deletions: 0,
+                hunks,
+            })
+        });
+        files.collect()
     }
 }
 

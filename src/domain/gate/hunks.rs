@@ -27,6 +27,15 @@ pub struct Hunk<'a> {
     pub lines: &'a ChangedHunk,
 }
 
+impl<'a> Hunk<'a> {
+    /// Every hunk of a file in which more than blanks changed; none where its lines are not known.
+    pub fn all_of(file: &'a FileChange) -> impl Iterator<Item = Self> {
+        let lines = file.hunks.iter().flatten();
+        let lines = lines.filter(|lines| !only_blanks(lines));
+        lines.map(move |lines| Self { file, lines })
+    }
+}
+
 impl Hunk<'_> {
     /// The place, for people: `src/start.rs:40` or `src/start.rs:40-43`.
     pub fn place(&self) -> String {
@@ -141,8 +150,7 @@ pub fn critical<'a>(
             let lines = &MOVED;
             hunks.push(Hunk { file, lines });
         }
-        let lines = lines.iter().filter(|lines| !only_blanks(lines));
-        hunks.extend(lines.map(|lines| Hunk { file, lines }));
+        hunks.extend(Hunk::all_of(file));
     }
     Ok(hunks)
 }

@@ -8,6 +8,9 @@
 //! A kill is tests that failed, never a clock or a build. What a tool does not tell is not made up: it
 //! is asked of whoever ran it (the unmutated run), or said aloud in `cannot_tell`.
 //!
+//! No report knows that it is whole: a run over one shard, or with filters, looks like a whole run of fewer
+//! mutants. Which changed places its mutants do not show to be tested is for `gate::coverage`.
+//!
 //! Left out: mutants are taken as the tool placed them. That its lines are the head's is for whoever
 //! calls to hold against the checkout, with `sources` where the report brings them.
 
