@@ -40,7 +40,8 @@ fn due(snapshot: &Snapshot) -> Vec<(String, Why)> {
 
 fn ask(snapshot: &mut Snapshot, name: &str, why: Why) {
     let verifier = name.parse_name();
-    let before = super::answers(snapshot, &verifier);
+    let asking = decide(snapshot, &verdict::decide(snapshot));
+    let before = asking.answers[&verifier];
     snapshot.asked.push(Asked {
         verifier,
         head: head('b'),

@@ -76,6 +76,28 @@ pub struct Found {
     pub cannot_tell: Vec<String>,
 }
 
+impl Found {
+    /// Of a format that holds mutants and nothing else: no unmutated run, no command, no sources. So many
+    /// of them `waiting` have not been tried.
+    fn without_a_baseline(
+        tool: &str,
+        mutants: Vec<Mutant>,
+        waiting: usize,
+        cannot_tell: &[&str],
+    ) -> Self {
+        let all = mutants.len();
+        Self {
+            tool: tool.to_owned(),
+            mutants,
+            unmutated: Unmutated::NotRecorded,
+            unfinished: (waiting > 0).then(|| format!("{waiting} of {all} mutants have no result")),
+            test_command: None,
+            sources: Vec::new(),
+            cannot_tell: cannot_tell.iter().map(|&one| one.to_owned()).collect(),
+        }
+    }
+}
+
 /// What the report does not know, from the checkout and from whoever ran the tool.
 #[derive(Debug, Clone)]
 pub struct Given {

@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use super::model::{Actor, ActorKind, AppId, BaseRef, Login, VerifierName};
 use globs::Globs;
+pub use scalars::span;
 
 /// Where a policy stands in a repository.
 pub const PATH: &str = ".github/countersign.yml";
