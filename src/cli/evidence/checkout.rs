@@ -6,12 +6,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::{Complaint, Exit};
 use crate::domain::facts::{ChangeKind, FileChange};
 use crate::domain::model::{BaseRef, HeadSha, Oid};
 use crate::domain::patch;
+use crate::verify::Git;
 
 /// A clean checkout of one commit.
 #[derive(Debug)]
@@ -144,15 +144,7 @@ fn merge_ref(folder: &Path) -> bool {
 
 /// What git answers, without the line's end; `None` where it fails.
 fn git(folder: &Path, words: &[&str]) -> Option<String> {
-    let done = Command::new("git")
-        .current_dir(folder)
-        .args(words)
-        .output()
-        .ok()?;
-    let text = String::from_utf8(done.stdout).ok()?;
-    done.status
-        .success()
-        .then(|| text.trim_end_matches(['\n', '\r']).to_owned())
+    Git::reading(folder).now(words)
 }
 
 fn refuse(why: impl Into<String>) -> Complaint {
