@@ -101,6 +101,14 @@ fn a_change_of_comments_alone_is_satisfied_by_the_word_of_who_read_the_language(
         "src/start.rs:40 holds nothing but tests."
     );
 
+    // Beside a kill it is not needed.
+    let both = tried(&[
+        remark(mutant("m1", 40, "skipped")),
+        mutant("m2", 40, "killed"),
+    ]);
+    let reason = &gate(&both, GATE).details[0].reason;
+    assert_eq!(reason, "src/start.rs:40 is tested.");
+
     // Elsewhere, in another status, or beside a survivor it proves nothing.
     let elsewhere = tried(&[remark(mutant("m1", 41, "skipped"))]);
     assert_eq!(state(&elsewhere, GATE), "waiting");
@@ -432,6 +440,11 @@ fn renaming_a_critical_file_takes_no_change_out_of_sight() {
 fn moving_a_critical_file_away_unchanged_is_a_change_to_prove() {
     let away = changing(vec![renamed("src/guard.rs", "docs/guard.txt", Vec::new())]);
     assert_eq!(state(&away, GATE), "waiting", "{}", told(&away, GATE));
+    let mut moved_back = changing(vec![renamed("src/guard.rs", "docs/guard.txt", Vec::new())]);
+    let back = in_file("docs/guard.txt", mutant("m1", 1, "killed"));
+    let document = mutated(approval("exec-2"), &[back]);
+    items(&mut moved_back.runs).push(report(30, CODEX, &document));
+    assert_eq!(state(&moved_back, GATE), "satisfied");
     let within = changing(vec![renamed(
         "src/guard.rs",
         "src/core/guard.rs",
