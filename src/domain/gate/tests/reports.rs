@@ -123,6 +123,17 @@ fn what_a_rejection_tried_against_another_base_proves_nothing_of_this_one() {
 }
 
 #[test]
+fn an_approval_with_nothing_but_survivors_is_as_void_after_a_retarget_as_any_other() {
+    let mut document = mutated(approval("exec-1"), &[mutant("m1", 40, "survived")]);
+    document["predicate"]["tests"] = json!([]);
+    let demand = alone("independence: vendor, tests_executed: false");
+    let mut snapshot = under(&demand, with_reports(vec![report(20, CODEX, &document)]));
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+    known(&mut snapshot.pull).base = BaseRef::parse("release").unwrap();
+    does_not_count(&snapshot, "the base is `release` now");
+}
+
+#[test]
 fn a_report_that_names_no_base_is_void() {
     does_not_count(
         &says(&approval_with("base", Value::Null)),
