@@ -22,7 +22,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         "steps",
         &[
             "webhook", "intake", "gather", "hear", "execute", "sweep", "inspect", "outlook",
-            "verify",
+            "verify", "submit",
         ],
     ),
     ("flow", &["reconcile", "dispatch"]),

@@ -30,11 +30,13 @@
 //! `transport` sends one request; `auth` and `tokens` put a name to it; `quota` keeps calls away for
 //! a while; `client` joins these and knows what may be done twice; `listing`, `reads` and `writes` are
 //! the endpoints; `registration` asks before there is an App; `issuer` knows who signs workflows' tokens;
+//! `line` reaches one address that is no API's: where a workflow run asks for its token, another Countersign;
 //! `wire` turns what came into facts, and is pure.
 
 pub mod auth;
 pub mod client;
 pub mod issuer;
+pub mod line;
 mod listing;
 mod merging;
 mod quota;
