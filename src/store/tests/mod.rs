@@ -117,6 +117,11 @@ macro_rules! every_sentence {
                 a_freeze_stands_until_it_thaws_and_wakes_the_pulls_it_concerns,
                 the_chain_goes_on_after_a_restart,
             ;
+            notes:
+                a_note_is_kept_under_its_name_and_outlives_a_restart,
+                of_two_who_read_the_same_note_one_writes_it,
+                deliveries_that_came_are_known_whatever_became_of_them,
+            ;
             crowd:
                 many_workers_never_share_a_key_and_lose_no_wake,
                 many_writers_keep_the_ledger_one_chain,
@@ -133,6 +138,7 @@ mod given;
 mod inbox;
 mod memory;
 mod model;
+mod notes;
 mod sqlite;
 mod wakes;
 mod work;
