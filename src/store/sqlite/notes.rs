@@ -25,11 +25,7 @@ pub async fn load(db: &mut SqliteConnection, name: &str) -> Stored<Versioned<Val
 }
 
 /// Writes a note, unless it was written since it was read; tells whether it did.
-pub async fn save(
-    tx: &mut SqliteConnection,
-    name: &str,
-    note: &Versioned<Value>,
-) -> Stored<bool> {
+pub async fn save(tx: &mut SqliteConnection, name: &str, note: &Versioned<Value>) -> Stored<bool> {
     let written = sqlx::query(
         "insert into notes (name, version, document) values ($1, $2 + 1, $3) \
          on conflict (name) do update set version = excluded.version, document = excluded.document \

@@ -9,7 +9,9 @@ use crate::domain::ledger::{Draft, Entry};
 use crate::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory,
 };
-use crate::domain::model::{BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
+use crate::domain::model::{
+    BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
+};
 use crate::store::{
     Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
     NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
