@@ -7,7 +7,7 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use syn::spanned::Spanned;
 use syn::visit::Visit;
