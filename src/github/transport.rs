@@ -29,6 +29,7 @@ use serde_json::Value;
 
 use super::client::{ClientError, Timeouts};
 use super::{Answer, Refused};
+use crate::telemetry::{Meters, calls};
 
 /// No answer that is used here comes near it; a server gone mad does not fill the memory.
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
@@ -47,6 +48,7 @@ pub(super) struct Transport {
     rest: String,
     graphql: String,
     whole: Duration,
+    pub meters: Meters,
 }
 
 impl Transport {
@@ -72,6 +74,7 @@ impl Transport {
             rest,
             graphql,
             whole: timeouts.whole,
+            meters: Meters::default(),
         })
     }
 
@@ -113,6 +116,8 @@ impl Transport {
         secret: Option<&SecretString>,
         body: Option<&Value>,
     ) -> Answer<Reply> {
+        calls::called();
+        let begun = tokio::time::Instant::now();
         let answered = tokio::time::timeout(
             self.whole,
             self.exchange(method.clone(), address, secret, body),
@@ -124,6 +129,9 @@ impl Transport {
                 self.whole.as_secs_f32()
             ))),
         };
+        let status = outcome.as_ref().ok().map(|reply| reply.status.as_u16());
+        self.meters
+            .request(method.as_str(), status, begun.elapsed());
         let address = loggable(address, secret);
         match &outcome {
             Ok(reply) => tracing::debug!(%method, address, status = reply.status.as_u16(), "asked"),

@@ -27,6 +27,7 @@ mod ledger;
 mod memory;
 mod pulls;
 mod rows;
+mod upkeep;
 mod work;
 
 use std::str::FromStr;
@@ -41,7 +42,7 @@ use sqlx::sqlite::{
 use sqlx::{SqlSafeStr, Sqlite as Database, Transaction};
 
 use super::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Lease, NewDelivery,
     NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 use crate::domain::dispatch;
@@ -430,6 +431,10 @@ impl Store for Sqlite {
 
     async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
         ledger::of(&mut *self.read().await?, repo, number).await
+    }
+
+    async fn figures(&self) -> Stored<Figures> {
+        upkeep::figures(&mut *self.read().await?).await
     }
 
     async fn ping(&self) -> Stored<()> {
