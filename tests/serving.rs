@@ -15,6 +15,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use axum::body::Body;
+use countersign::clock::Clock;
 use countersign::simulator::{Options, Simulator};
 use hmac::{Hmac, Mac};
 use http::{Request, StatusCode};
@@ -40,7 +41,11 @@ struct Server {
 impl Server {
     async fn start(secrets: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let github = Simulator::new(Options::default()).unwrap();
+        let github = Simulator::new(Options {
+            clock: Clock::System,
+            seed: 1,
+        })
+        .unwrap();
         let api_url = github.serve().await.unwrap();
         let app = github.app();
         let (app_id, key) = (app.app_id, app.private_key_pem.clone());
