@@ -16,6 +16,7 @@ use crate::domain::facts::PullRequest;
 use crate::domain::model::Timestamp;
 use crate::settings::Live;
 use crate::store::{DeadLetter, InboxCounts};
+use crate::web::Scrape;
 
 const TOKEN: &str = "correct horse battery staple";
 

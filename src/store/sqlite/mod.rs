@@ -19,6 +19,7 @@
 //! A database in memory lives as long as its one connection, which then both reads and writes.
 
 mod absorb;
+pub mod backup;
 mod dispatches;
 mod effects;
 mod evidence;
