@@ -21,10 +21,12 @@ use crate::github::{Reads, Writes};
 use crate::hear::Hear;
 use crate::intake::Intake;
 use crate::reconcile::{Reconcile, Steps};
+use crate::settings::Live;
 use crate::store::{Store, Stored};
 use crate::sweep::{Sweep, SweepError};
+use crate::telemetry::Meters;
 use crate::web::evidence::Posting;
-use crate::web::{self, Addresses, WebState, server};
+use crate::web::{self, Addresses, Scrape, WebState, server};
 use crate::webhook::{self, Webhook};
 use crate::worker::Worker;
 
@@ -55,6 +57,17 @@ pub struct Parts {
     pub sweep_interval: Duration,
     /// Nothing is written to GitHub.
     pub shadow: bool,
+    /// What is counted; those of the client, so that its requests are shown.
+    pub meters: Meters,
+}
+
+/// What opens the server, and can be replaced while it runs.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    /// What deliveries may be signed with.
+    pub webhook_secrets: Live<Vec<SecretString>>,
+    /// Opens the API and the dashboard.
+    pub api_token: Live<Option<SecretString>>,
 }
 
 /// The whole server.
@@ -64,6 +77,7 @@ pub struct App {
     worker: Worker,
     sweep: Sweep,
     routes: Router,
+    keys: Keys,
     ready: Arc<AtomicBool>,
     sweep_interval: Duration,
     writer: Option<webhook::Writer<dyn Store>>,
@@ -83,14 +97,21 @@ impl App {
             ..
         } = parts;
         let (door, writer) = webhook::open(store.clone(), arrived.clone());
-        let webhook = Arc::new(Webhook::new(parts.webhook_secrets, door, clock.clone()));
+        let meters = parts.meters;
+        let webhook = Webhook::new(parts.webhook_secrets, door, clock.clone());
+        let webhook = Arc::new(webhook.metered(meters.clone()));
+        let keys = Keys {
+            webhook_secrets: webhook.secrets(),
+            api_token: Live::new(parts.api_token),
+        };
         let ready = Arc::new(AtomicBool::new(false));
         let state = WebState {
             store: store.clone(),
             clock: clock.clone(),
-            api_token: parts.api_token,
+            api_token: keys.api_token.clone(),
             ready: ready.clone(),
             addresses: parts.addresses.clone(),
+            scrape: Scrape::new(meters.clone()),
         };
         let addresses = parts.addresses;
         let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone()).in_shadow(parts.shadow);
@@ -112,7 +133,8 @@ impl App {
             Arc::new(reconcile),
             clock.clone(),
             woken.clone(),
-        );
+        )
+        .metered(meters);
         let posting = Posting::new(
             store.clone(),
             reads.clone(),
@@ -130,6 +152,7 @@ impl App {
             routes: web::router(state)
                 .merge(webhook.routes())
                 .merge(posting.routes()),
+            keys,
             ready,
             sweep_interval: parts.sweep_interval,
             writer: Some(writer),
@@ -139,6 +162,11 @@ impl App {
     /// Every route: webhook, evidence, API, dashboard, probes.
     pub fn routes(&self) -> Router {
         self.routes.clone()
+    }
+
+    /// What can be replaced while the server runs.
+    pub fn keys(&self) -> Keys {
+        self.keys.clone()
     }
 
     /// Starts the one writer that stores deliveries; for stepping by hand. It ends with its routes.

@@ -8,7 +8,9 @@
 //! before. Whether the private key is one that signs, and whether the App's id fits it, only the
 //! `github` room can tell.
 
+pub mod again;
 mod args;
+mod live;
 mod read;
 
 #[cfg(test)]
@@ -21,6 +23,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 pub use args::{CredentialArgs, ServeArgs};
+pub use live::Live;
 
 use crate::domain::model::AppId;
 

@@ -134,6 +134,19 @@ pub struct InboxCounts {
     pub dead: u64,
 }
 
+/// How much is kept, for whoever watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Figures {
+    /// Keys that want a pass and are in none.
+    pub waiting: u64,
+    /// Keys that a pass works on.
+    pub leased: u64,
+    /// What the database takes.
+    pub bytes: u64,
+    /// What of that is free to be used again.
+    pub free_bytes: u64,
+}
+
 /// The right to work on one key, until it expires or is overtaken.
 ///
 /// Cannot be cloned or made outside the store: one pass, one lease.
@@ -415,6 +428,8 @@ pub trait Store: Send + Sync {
     async fn ledger(&self, repo: Option<RepoId>, after: u64, limit: u32) -> Stored<Vec<Entry>>;
     /// Ledger entries of one pull request, in order.
     async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>>;
+    /// How much is kept; costs little however much that is.
+    async fn figures(&self) -> Stored<Figures>;
     /// Whether the database answers.
     async fn ping(&self) -> Stored<()>;
 }

@@ -28,6 +28,7 @@ mod heads;
 mod identity;
 mod lint;
 mod merging;
+mod metrics;
 mod mutation;
 mod observing;
 mod org_policy;

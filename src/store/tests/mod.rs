@@ -144,6 +144,7 @@ macro_rules! every_sentence {
 }
 
 // After the macros, so that they can be used in them.
+mod backup;
 mod crowd;
 mod effects;
 mod evidence;
