@@ -11,19 +11,24 @@
 //! - What is verified is exactly the head's tree, proved from the files' content before the first command
 //!   and after the last (`workshop`).
 //! - A kill is a test that failed after a build that succeeded, told by its name where tests have names
-//!   (`reading`). Time-outs, failed builds and runs without tests are never kills.
+//!   (`reading`), while the head still passes in the same folder afterwards (`hunt`). Time-outs, failed
+//!   builds and runs without tests are never kills.
+//! - Nothing is written, read or removed outside of a work folder by way of what a test left in it
+//!   (`beneath`).
 //! - Approval needs everything: green tests, a kill at each critical place, no survivor, the tree restored.
 //!   What was left out is in the report as skipped (`report`).
 //! - Nothing that a project's command starts outlives it (`run`), and it gets no secret of the verifier's
 //!   (`sandbox`).
 //!
-//! Known races: tests that fail now and then look like kills; `--baseline-runs 2` finds some of them, only
-//! sound tests mend it. Parallel jobs share the machine (`hunt`). Killed by SIGKILL, this process leaves
+//! Known races: tests that fail now and then look like kills; `--baseline-runs 2` and the controls between
+//! mutants find some of them, only sound tests mend it. Parallel jobs share the machine (`hunt`). Killed by SIGKILL, this process leaves
 //! its temporary folder, and without bubblewrap also the command that was running.
 //!
-//! Left out: content of submodules is not mutated; line endings that a checkout converts are those of the
+//! Left out: a change without lines (a new mode or name, an empty file) is named and not mutated; content of
+//! submodules is not mutated; line endings that a checkout converts are those of the
 //! repository in a mutant's file; other operating systems than Unix.
 
+mod beneath;
 mod diff;
 mod ends;
 mod git;
@@ -50,7 +55,7 @@ use crate::domain::evidence::MutantStatus;
 use crate::domain::policy::MutationCheck;
 use diff::Change;
 use ends::{Ends, Origin};
-use hunt::{Bounds, Hunt};
+use hunt::{Bag, Bounds, Hunt};
 use journal::Journal;
 use reading::{Health, Reports, Tests};
 use report::{Baseline, Found};
@@ -231,7 +236,11 @@ pub async fn verify(request: &Request, clock: &Clock, watch: &dyn Watch) -> Resu
         };
         let jobs = request.limits.jobs;
         let hunted = hunt.go(&spots, workshop, jobs, &mut journal).await;
-        let (tried, workshops) = hunted.map_err(Fault::Internal)?;
+        let Bag {
+            tried,
+            workshops,
+            doubt,
+        } = hunted.map_err(Fault::Internal)?;
         watch.said(Said::Step("comparing the tree with the head's".to_owned()));
         let tree = restored(&yard, &workshops).await.map_err(Fault::Internal)?;
         report.mutants(Found {
@@ -240,6 +249,9 @@ pub async fn verify(request: &Request, clock: &Clock, watch: &dyn Watch) -> Resu
             spots: &spots,
             tried,
             tree,
+            doubt,
+            named: tests.log.is_some(),
+            lineless: spots::lineless(&change.comparison, &request.check),
         });
         if report.is_final() {
             journal.done();
@@ -299,6 +311,7 @@ async fn baseline(
         }
         build = Some(ran);
     }
+    workshop.keep().await.map_err(Fault::Internal)?;
     let mut first: Option<Tests> = None;
     for _ in 0..request.limits.baseline_runs.max(1) {
         watch.said(Said::Step(format!("testing the head: {}", commands.test)));
@@ -323,6 +336,7 @@ async fn baseline(
         return Err(Fault::Internal("the tests were not run".to_owned()));
     };
     workshop.mend(yard).await.map_err(Fault::Internal)?;
+    workshop.tidy().await.map_err(Fault::Internal)?;
     Ok(match reading::health(&tests) {
         Health::Green => Baseline::Green(build, tests),
         Health::Red(names) => Baseline::Red(tests, names),

@@ -189,7 +189,7 @@ fn no_secret_of_the_verifiers_is_handed_on() {
 }
 
 /// Whether bubblewrap works here; where everything is to be tested it must.
-fn walled() -> bool {
+pub fn walled() -> bool {
     let words = [
         "--ro-bind",
         "/",
