@@ -400,12 +400,14 @@ impl Hunt<'_> {
                 ));
             }
         };
+        workshop.disclose(self.yard, mutant).await?;
         let fate = self.judged(workshop, bounds).await;
         // A test may have put a folder or a link where the file was; making the folder anew mends it all.
         if workshop.put_back(replaced).is_err() {
             workshop.lay(self.yard).await?;
         }
         workshop.mend(self.yard).await?;
+        workshop.conceal()?;
         workshop.tidy().await?;
         fate
     }

@@ -17,8 +17,8 @@
 //!   (`beneath`).
 //! - Approval needs everything: green tests, a kill at each critical place, no survivor, the tree restored.
 //!   What was left out is in the report as skipped (`report`).
-//! - Nothing that a project's command starts outlives it (`run`), and it gets no secret of the verifier's
-//!   (`sandbox`).
+//! - Nothing that a project's command starts outlives it (`run`), and it gets no variable that looks like a
+//!   secret; files with keys in a home are hidden from it within walls, and only there (`sandbox`).
 //!
 //! Known races: tests that fail now and then look like kills; `--baseline-runs 2` and the controls between
 //! mutants find some of them, only sound tests mend it. Parallel jobs share the machine (`hunt`). Killed by SIGKILL, this process leaves
@@ -111,6 +111,8 @@ pub struct Commands {
     pub junit: Vec<String>,
     /// What the tests run against, as the caller knows it.
     pub against: Vec<String>,
+    /// Variables that are handed on though they look like secrets.
+    pub env: Vec<String>,
 }
 
 /// Bounds.
@@ -201,6 +203,7 @@ pub async fn verify(request: &Request, clock: &Clock, watch: &dyn Watch) -> Resu
         .prefix("countersign-")
         .tempdir()
         .map_err(|error| Fault::Internal(format!("no temporary folder: {error}")))?;
+    sandbox::may_be_handed_on(&request.commands.env).map_err(Fault::Use)?;
     let yard = yard(request, folder, watch).await?;
     let change = Change::read(&yard.git, &yard.ends)
         .await
@@ -287,7 +290,15 @@ async fn yard(
         sandbox::Walls::None(why) => note(format!("commands run without a sandbox: {why}")),
         sandbox::Walls::Bubblewrap { .. } => note("commands run in bubblewrap".to_owned()),
     }
-    Yard::open(folder, origin, ends, walls)
+    let through = request.commands.env.clone();
+    let withheld = sandbox::withheld(std::env::vars_os(), &through);
+    if !withheld.is_empty() {
+        let names = withheld.join(", ");
+        note(format!(
+            "these look like secrets and are kept from the commands: {names}; --env NAME hands one on"
+        ));
+    }
+    Yard::open(folder, origin, ends, walls, through)
         .await
         .map_err(Fault::Use)
 }

@@ -3,7 +3,9 @@
 //! The git directory that knows what the tree must be lies beside it, out of the reach of what runs in it:
 //! a test that writes a filter or a monitor into the `.git` it finds would otherwise have git run it
 //! outside of its walls. The `.git` in the folder is there because builds and tests ask for a version or a
-//! branch; it is never asked by us.
+//! branch; it is never asked by us. Its index holds the mutant while one is in place, so that a check for
+//! changes that are not committed (`git diff --exit-code`) finds none, and kills nothing. Its HEAD stays the
+//! head: whoever asks `git status` still sees the mutant, as something staged.
 //!
 //! Every write makes a file newer by a second at least. Compilers and interpreters believe what they made
 //! of a file as long as its time (for some in whole seconds) did not move, and a mutant comes and goes
@@ -48,6 +50,8 @@ pub(super) struct Yard {
     pub ends: Ends,
     /// Around commands.
     pub walls: Walls,
+    /// Variables that commands are given though they look like secrets.
+    pub through: Vec<String>,
 }
 
 /// One work folder.
@@ -87,6 +91,7 @@ impl Yard {
         origin: Origin,
         ends: Ends,
         walls: Walls,
+        through: Vec<String>,
     ) -> Result<Self, String> {
         let git = origin.seen_from(&folder.path().join("git")).await?;
         let head = ends.head.as_str();
@@ -98,6 +103,7 @@ impl Yard {
             origin,
             ends,
             walls,
+            through,
         })
     }
 
@@ -109,7 +115,7 @@ impl Yard {
             work: work.clone(),
             scratch: at("tmp"),
             walls: self.walls.clone(),
-            environment: environment(std::env::vars_os()),
+            environment: environment(std::env::vars_os(), &self.through),
         };
         let mut workshop = Workshop {
             git: self.git.with_tree(&work, &index),
@@ -284,6 +290,44 @@ impl Workshop {
                 work.remove(place).map_err(wrong)
             }
         }
+    }
+
+    /// Lets the `.git` in the folder know of a mutant that was put in.
+    pub async fn disclose(&self, yard: &Yard, mutant: &Mutant) -> Result<(), String> {
+        let fresh = yard.folder.path().join(format!("shown-{}", self.number));
+        std::fs::copy(&self.index, &fresh).map_err(|error| told(&fresh, &error))?;
+        let mut paths = Vec::new();
+        for (path, _) in &mutant.files {
+            paths.extend_from_slice(path.as_bytes());
+            paths.push(0);
+        }
+        let git = yard.git.with_tree(&self.room.work, &fresh);
+        let words = [
+            "update-index",
+            "--add",
+            "--remove",
+            "--replace",
+            "--info-only",
+            "-z",
+            "--stdin",
+        ];
+        git.fed(&words, &paths).await?;
+        self.give_index(&fresh)
+    }
+
+    /// The `.git` in the folder knows the head again.
+    pub fn conceal(&self) -> Result<(), String> {
+        self.give_index(&self.index)
+    }
+
+    fn give_index(&self, index: &Path) -> Result<(), String> {
+        let content = std::fs::read(index).map_err(|error| told(index, &error))?;
+        let (place, mode) = (Path::new(".git/index"), Mode::from_raw_mode(0o644));
+        // A test may have taken the `.git` away. Then there is nobody to be told.
+        let _ = self
+            .beneath()?
+            .write(place, &content, mode, SystemTime::now());
+        Ok(())
     }
 
     fn beneath(&self) -> Result<Beneath, String> {

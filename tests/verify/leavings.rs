@@ -242,3 +242,22 @@ fn a_critical_change_without_lines_is_named_in_the_answer() {
         assert!(answer.out.contains(&told), "{}", answer.out);
     }
 }
+
+#[test]
+fn a_check_for_changes_that_are_not_committed_kills_nothing() {
+    let project = tested();
+    project.commit(&[("src/new.sh", "new=1\n")]);
+    let answer = project.verify(&["--test", "git diff --exit-code"]);
+    assert_eq!(
+        answer.statuses(),
+        [MutantStatus::Survived; 2],
+        "{}",
+        answer.out
+    );
+    // Afterwards the head is what that git knows, with other tests as without.
+    let answer = project.verify(&[
+        "--test",
+        "git diff --exit-code && sh check.sh && [ -e src/new.sh ]",
+    ]);
+    assert_eq!(answer.said().result, Outcome::Approved, "{}", answer.out);
+}

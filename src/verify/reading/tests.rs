@@ -174,9 +174,9 @@ fn reports_of_an_earlier_run_are_taken_away_and_patterns_find_those_of_this_one(
         write(path);
     }
     let reports = Reports::new(&["./one.xml".to_owned(), "**/target/r/*.xml".to_owned()]).unwrap();
-    assert_eq!(reports.found(work).len(), 3);
+    assert_eq!(reports.found(&Beneath::open(work).unwrap()).len(), 3);
     reports.clear(work);
-    assert!(reports.found(work).is_empty());
+    assert!(reports.found(&Beneath::open(work).unwrap()).is_empty());
     assert!(work.join("a/target/r/no.txt").exists());
     let tests = Tests::read(ran(End::Code(0), ""), &reports, work);
     assert!(matches!(health(&tests), Health::Unclear(why) if why.contains("no JUnit report")));
