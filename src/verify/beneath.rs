@@ -333,7 +333,7 @@ mod tests {
         let deep = folder.path().join("work/in/deep");
         std::fs::write(deep.join("a"), "").unwrap();
         for place in [deep.as_path(), deep.parent().unwrap()] {
-            let mode = std::fs::Permissions::from_mode(0);
+            let mode = std::fs::Permissions::from_mode(0o0);
             std::fs::set_permissions(place, mode).unwrap();
         }
         work.remove_all(Path::new("in")).unwrap();
