@@ -23,6 +23,7 @@ use crate::intake::Intake;
 use crate::reconcile::{Reconcile, Steps};
 use crate::settings::Live;
 use crate::store::{Store, Stored};
+use crate::sweep::retention::Retention;
 use crate::sweep::{Sweep, SweepError};
 use crate::telemetry::Meters;
 use crate::web::evidence::Posting;
@@ -78,6 +79,9 @@ pub struct App {
     sweep: Sweep,
     routes: Router,
     keys: Keys,
+    retention: Option<Retention>,
+    store: Arc<dyn Store>,
+    clock: Clock,
     ready: Arc<AtomicBool>,
     sweep_interval: Duration,
     writer: Option<webhook::Writer<dyn Store>>,
@@ -143,6 +147,7 @@ impl App {
             addresses,
             woken.clone(),
         );
+        let (kept, kept_clock) = (store.clone(), clock.clone());
         let intake = Intake::new(store, own_app, clock, arrived, woken);
         Self {
             reads,
@@ -153,6 +158,9 @@ impl App {
                 .merge(webhook.routes())
                 .merge(posting.routes()),
             keys,
+            retention: None,
+            store: kept,
+            clock: kept_clock,
             ready,
             sweep_interval: parts.sweep_interval,
             writer: Some(writer),
@@ -162,6 +170,14 @@ impl App {
     /// Every route: webhook, evidence, API, dashboard, probes.
     pub fn routes(&self) -> Router {
         self.routes.clone()
+    }
+
+    /// The same server, letting go of what is older than this after each sweep.
+    #[must_use]
+    pub fn keeping(mut self, age: Duration) -> Self {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        self.retention = Some(Retention::new(store, clock, age));
+        self
     }
 
     /// What can be replaced while the server runs.
@@ -233,6 +249,7 @@ impl App {
         let healing = heal(
             self.reads,
             self.sweep,
+            self.retention,
             self.ready,
             self.sweep_interval,
             shutdown.clone(),
@@ -255,6 +272,7 @@ impl App {
 async fn heal(
     reads: Arc<dyn Reads>,
     sweep: Sweep,
+    retention: Option<Retention>,
     ready: Arc<AtomicBool>,
     interval: Duration,
     mut shutdown: watch::Receiver<bool>,
@@ -277,6 +295,13 @@ async fn heal(
             match sweep.everything().await {
                 Ok(repositories) => tracing::info!(repositories, "swept"),
                 Err(error) => tracing::warn!(%error, "the sweep could not finish"),
+            }
+            if let Some(retention) = &retention {
+                match retention.prune().await {
+                    Ok(0) => {}
+                    Ok(rows) => tracing::info!(rows, "let go of what is old"),
+                    Err(error) => tracing::warn!(%error, "what is old could not be let go"),
+                }
             }
             tokio::time::sleep(interval).await;
         }

@@ -7,6 +7,8 @@
 //! What is left out: the sweep wakes every open pull request with a confirming read, which costs about
 //! seven calls each. Conditional requests would make most of them free.
 
+pub mod retention;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
