@@ -22,6 +22,9 @@ use crate::store::{Keep, Store, Stored};
 
 /// So many times longer than everything else are ids kept.
 pub const IDS: i32 = 3;
+/// And never shorter than this, in days: GitHub lists deliveries of a month, and the sweep asks for those
+/// again that are not known here.
+const LEAST_IDS: i64 = 90;
 /// Rows of one kind in one transaction: some milliseconds.
 const BATCH: u32 = 200;
 /// Batches in one go; the next sweep goes on.
@@ -50,6 +53,7 @@ impl Retention {
     pub async fn prune(&self) -> Stored<u64> {
         let now = self.clock.now();
         let ids = self.age.checked_mul(IDS);
+        let ids = ids.map(|age| age.max(chrono::Duration::days(LEAST_IDS)));
         let (Some(rest), Some(ids)) = (
             now.checked_sub_signed(self.age),
             ids.and_then(|age| now.checked_sub_signed(age)),

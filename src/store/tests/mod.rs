@@ -137,6 +137,11 @@ macro_rules! every_sentence {
                 a_batch_is_not_larger_than_was_asked_for,
                 figures_tell_what_waits_and_what_is_worked_on,
             ;
+            notes:
+                a_note_is_kept_under_its_name_and_outlives_a_restart,
+                of_two_who_read_the_same_note_one_writes_it,
+                deliveries_that_came_are_known_whatever_became_of_them,
+            ;
             crowd:
                 many_workers_never_share_a_key_and_lose_no_wake,
                 many_writers_keep_the_ledger_one_chain,
@@ -155,6 +160,7 @@ mod given;
 mod inbox;
 mod memory;
 mod model;
+mod notes;
 mod sqlite;
 mod upkeep;
 mod wakes;
