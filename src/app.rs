@@ -119,19 +119,10 @@ impl App {
         };
         let addresses = parts.addresses;
         let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone()).in_shadow(parts.shadow);
-        let steps = Steps {
-            gather: Gather::new(store.clone(), reads.clone(), clock.clone(), own_app),
-            hear: Hear::new(store.clone(), reads.clone(), clock.clone()),
-            execute: Execute::new(store.clone(), reads.clone(), writes, clock.clone(), own_app),
-            sweep: sweep.clone(),
-            dispatching: Dispatching::new(
-                store.clone(),
-                reads.clone(),
-                clock.clone(),
-                parts.shadow,
-            ),
-        };
-        let reconcile = Reconcile::new(store.clone(), clock.clone(), steps, parts.shadow);
+        let (kept, told, shadow) = (store.clone(), clock.clone(), parts.shadow);
+        let world = (&store, &reads, &clock);
+        let steps = steps(world, writes, own_app, sweep.clone(), shadow);
+        let reconcile = Reconcile::new(store.clone(), clock.clone(), steps, shadow);
         let worker = Worker::new(
             store.clone(),
             Arc::new(reconcile),
@@ -147,7 +138,6 @@ impl App {
             addresses,
             woken.clone(),
         );
-        let (kept, kept_clock) = (store.clone(), clock.clone());
         let intake = Intake::new(store, own_app, clock, arrived, woken);
         Self {
             reads,
@@ -160,7 +150,7 @@ impl App {
             keys,
             retention: None,
             store: kept,
-            clock: kept_clock,
+            clock: told,
             ready,
             sweep_interval: parts.sweep_interval,
             writer: Some(writer),
@@ -265,6 +255,24 @@ impl App {
         {
             tracing::error!("the inbox's writer ended abruptly");
         }
+    }
+}
+
+/// The steps of a pass.
+fn steps(
+    (store, reads, clock): (&Arc<dyn Store>, &Arc<dyn Reads>, &Clock),
+    writes: Arc<dyn Writes>,
+    own_app: AppId,
+    sweep: Sweep,
+    shadow: bool,
+) -> Steps {
+    let (store, reads, clock) = (|| store.clone(), || reads.clone(), || clock.clone());
+    Steps {
+        gather: Gather::new(store(), reads(), clock(), own_app),
+        hear: Hear::new(store(), reads(), clock()),
+        execute: Execute::new(store(), reads(), writes, clock(), own_app),
+        sweep,
+        dispatching: Dispatching::new(store(), reads(), clock(), shadow),
     }
 }
 
