@@ -30,6 +30,7 @@
 
 mod missed;
 mod reach;
+pub mod retention;
 mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
