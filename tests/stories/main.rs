@@ -33,4 +33,5 @@ mod org_policy;
 mod policy;
 mod posted;
 mod preview;
+mod recovery;
 mod terminal;
