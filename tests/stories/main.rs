@@ -37,4 +37,5 @@ mod posted;
 mod posting;
 mod preview;
 mod submitting;
+mod recovery;
 mod terminal;
