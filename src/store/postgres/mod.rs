@@ -53,7 +53,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::{Connection, Row, SqlSafeStr};
+use sqlx::{Connection as _, Row, SqlSafeStr};
 
 use self::bell::Ear;
 use self::retry::{calmly, transaction};
@@ -113,14 +113,16 @@ impl Postgres {
             cause,
         };
         let options = options(url).map_err(failed)?;
-        let mut first = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options))
-            .await
-            .map_err(|_| failed(sqlx::Error::PoolTimedOut))?
-            .map_err(failed)?;
-        usable(&mut first).await.map_err(failed)?;
-        migrator().run(&mut first).await?;
-        known(&mut first).await?;
-        first.close().await?;
+        // Without the limits below: a step may take its time.
+        let first = pool().max_connections(1).connect_with(options.clone());
+        let first = first.await.map_err(failed)?;
+        {
+            let mut db = first.acquire().await.map_err(failed)?;
+            usable(&mut db).await.map_err(failed)?;
+        }
+        migrator().run(&first).await?;
+        known(&mut *first.acquire().await?).await?;
+        first.close().await;
         let limited = options.options(LIMITS);
         let light = limited.clone().options([("synchronous_commit", "off")]);
         Ok(Self {

@@ -133,6 +133,7 @@ mod given;
 mod inbox;
 mod memory;
 mod model;
+mod postgres;
 mod sqlite;
 mod wakes;
 mod work;
