@@ -119,21 +119,14 @@ enum SandboxWord {
     Require,
 }
 
+/// The longest time that a run may be given, in seconds: a week.
+const LONGEST: i64 = 604_800;
+
 fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let (number, unit) = text.split_at(digits);
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 60 * 60,
-        _ => return Err("write a whole number and a unit: `90s`, `10m` or `2h`".to_owned()),
-    };
-    let length = number
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(seconds));
-    match length {
-        Some(length @ 1..=604_800) => Ok(Duration::from_secs(length)),
+    let how = "write a whole number and a unit: `90s`, `10m`, `2h` or `1d`";
+    let length = policy::span(text).ok_or(how)?;
+    match length.num_seconds() {
+        1..=LONGEST => length.to_std().map_err(|error| error.to_string()),
         _ => Err("between `1s` and a week".to_owned()),
     }
 }

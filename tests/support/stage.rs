@@ -162,6 +162,14 @@ impl Stage {
         serve(&App::new(parts)).await
     }
 
+    /// The same by a server that was not told its own address.
+    pub async fn serve_without_address(&self) -> String {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let mut parts = parts(&self.github, &self.api_url, store, clock);
+        parts.addresses.public = None;
+        serve(&App::new(parts)).await
+    }
+
     /// Delivers what waits, understands it, and makes every pass that is due, until nothing is.
     pub async fn settle(&self) {
         loop {
