@@ -93,7 +93,7 @@ impl App {
             addresses: parts.addresses.clone(),
         };
         let addresses = parts.addresses;
-        let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone());
+        let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone()).in_shadow(parts.shadow);
         let steps = Steps {
             gather: Gather::new(store.clone(), reads.clone(), clock.clone(), own_app),
             hear: Hear::new(store.clone(), reads.clone(), clock.clone()),

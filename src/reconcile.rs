@@ -119,7 +119,10 @@ impl Reconcile {
         let made = match lease.key().clone() {
             Key::Pull(repo, number) => self.pull(lease, repo, number).await,
             Key::Head(repo, head) => self.sweep.head(repo, &head).await.map_err(PassError::from),
-            Key::Repo(repo) => self.sweep.repo(repo).await.map_err(PassError::from),
+            Key::Repo(repo) => {
+                let pass = self.sweep.repo(repo, lease.confirm());
+                pass.await.map_err(PassError::from)
+            }
             Key::Dispatch(repo) => {
                 let pass = self
                     .dispatching

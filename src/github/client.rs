@@ -189,6 +189,12 @@ impl Client {
         }
     }
 
+    /// Posts to a path in the App's own name, once. Every status is a reply.
+    pub(super) async fn post_as_app(&self, path: &str) -> Answer<Reply> {
+        self.once(Principal::App, &self.rest(Method::POST, path, None))
+            .await
+    }
+
     /// Reads a path under exactly this name.
     async fn read_here(&self, who: Principal, path: &str) -> Answer<Page> {
         let ask = self.rest(Method::GET, path, None);

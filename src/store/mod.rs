@@ -278,6 +278,14 @@ pub trait Store: Send + Sync {
     async fn dead_letters(&self, limit: u32) -> Stored<Vec<DeadLetter>>;
     /// How many deliveries are in which state.
     async fn inbox(&self) -> Stored<InboxCounts>;
+    /// Which of these deliveries have come, whatever became of them since.
+    async fn known_deliveries(&self, ids: &[DeliveryId]) -> Stored<Vec<DeliveryId>>;
+
+    /// What the server keeps for itself under a name; null at version 0 where there is nothing.
+    async fn note(&self, name: &str) -> Stored<Versioned<serde_json::Value>>;
+    /// Writes what [`Store::note`] read, changed, unless somebody wrote it since: then nothing is written
+    /// and `false` returned.
+    async fn write_note(&self, name: &str, note: &Versioned<serde_json::Value>) -> Stored<bool>;
 
     /// Marks keys as wanting a pass, not before a time. Wakes of a waiting key coalesce (the earlier
     /// time, the stronger confirmation win); a wake during a pass leads to exactly one more.

@@ -35,4 +35,5 @@ mod policy;
 mod posted;
 mod posting;
 mod preview;
+mod submitting;
 mod terminal;

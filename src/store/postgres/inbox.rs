@@ -148,6 +148,21 @@ pub async fn dead_letters(db: &mut PgConnection, limit: u32) -> Stored<Vec<DeadL
         .collect()
 }
 
+/// Which of these have come.
+pub async fn known(db: &mut PgConnection, ids: &[DeliveryId]) -> Stored<Vec<DeliveryId>> {
+    let asked: Vec<&str> = ids.iter().map(DeliveryId::as_str).collect();
+    let rows = sqlx::query("select id from deliveries where id = any($1)")
+        .bind(&asked)
+        .fetch_all(db)
+        .await?;
+    let mut known = BTreeSet::new();
+    for row in &rows {
+        known.insert(row.try_get::<String, _>("id")?);
+    }
+    let came = ids.iter().filter(|id| known.contains(id.as_str()));
+    Ok(came.cloned().collect())
+}
+
 /// How many deliveries are in which state; costs the same however many there are.
 pub async fn counts(db: &mut PgConnection) -> Stored<InboxCounts> {
     let rows = sqlx::query("select state, sum(n)::bigint as n from delivery_counts group by state")

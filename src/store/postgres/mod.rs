@@ -42,6 +42,7 @@ mod hands;
 mod inbox;
 mod ledger;
 mod memory;
+mod notes;
 mod pulls;
 mod retry;
 mod rows;
@@ -70,7 +71,9 @@ use crate::domain::ledger::{Draft, Entry};
 use crate::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory, Wake,
 };
-use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
+use crate::domain::model::{
+    BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
+};
 
 /// How many connections wait for the disk, and how many do not. Of a hundred that a database has by
 /// default, so many servers have enough.
@@ -263,6 +266,21 @@ impl Store for Postgres {
 
     async fn inbox(&self) -> Stored<InboxCounts> {
         calmly!(self.light, db, inbox::counts(&mut db).await)
+    }
+
+    async fn known_deliveries(&self, ids: &[DeliveryId]) -> Stored<Vec<DeliveryId>> {
+        calmly!(self.light, db, inbox::known(&mut db, ids).await)
+    }
+
+    async fn note(&self, name: &str) -> Stored<Versioned<serde_json::Value>> {
+        calmly!(self.light, db, notes::load(&mut db, name).await)
+    }
+
+    async fn write_note(&self, name: &str, note: &Versioned<serde_json::Value>) -> Stored<bool> {
+        transaction!(self.light, tx, {
+            let written = notes::save(&mut tx, name, note).await?;
+            Ok(written)
+        })
     }
 
     async fn wake(&self, keys: &[(Key, Confirm)], not_before: Timestamp) -> Stored<()> {

@@ -25,6 +25,7 @@ mod evidence;
 mod inbox;
 mod ledger;
 mod memory;
+mod notes;
 mod pulls;
 mod rows;
 mod work;
@@ -51,7 +52,9 @@ use crate::domain::ledger::{Draft, Entry};
 use crate::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory, Wake,
 };
-use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
+use crate::domain::model::{
+    BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
+};
 
 /// How many connections read.
 const READERS: u32 = 4;
@@ -178,7 +181,14 @@ fn migrator() -> Migrator {
         include_str!("../migrations/sqlite/0003_evidence.sql").into_sql_str(),
         false,
     );
-    Migrator::with_migrations(vec![initial, dispatch, evidence])
+    let notes = Migration::new(
+        5,
+        "notes".into(),
+        MigrationType::Simple,
+        include_str!("../migrations/sqlite/0005_notes.sql").into_sql_str(),
+        false,
+    );
+    Migrator::with_migrations(vec![initial, dispatch, evidence, notes])
 }
 
 #[async_trait]
@@ -208,6 +218,21 @@ impl Store for Sqlite {
 
     async fn inbox(&self) -> Stored<InboxCounts> {
         inbox::counts(&mut *self.read().await?).await
+    }
+
+    async fn known_deliveries(&self, ids: &[DeliveryId]) -> Stored<Vec<DeliveryId>> {
+        inbox::known(&mut *self.read().await?, ids).await
+    }
+
+    async fn note(&self, name: &str) -> Stored<Versioned<serde_json::Value>> {
+        notes::load(&mut *self.read().await?, name).await
+    }
+
+    async fn write_note(&self, name: &str, note: &Versioned<serde_json::Value>) -> Stored<bool> {
+        let mut tx = self.write_lightly().await?;
+        let written = notes::save(&mut tx, name, note).await?;
+        tx.commit().await?;
+        Ok(written)
     }
 
     async fn wake(&self, keys: &[(Key, Confirm)], not_before: Timestamp) -> Stored<()> {

@@ -129,6 +129,11 @@ macro_rules! every_sentence {
                 evidence_is_there_after_a_restart_and_still_known,
                 of_two_who_post_at_once_one_is_first_and_the_other_is_told,
             ;
+            notes:
+                a_note_is_kept_under_its_name_and_outlives_a_restart,
+                of_two_who_read_the_same_note_one_writes_it,
+                deliveries_that_came_are_known_whatever_became_of_them,
+            ;
             crowd:
                 many_workers_never_share_a_key_and_lose_no_wake,
                 many_writers_keep_the_ledger_one_chain,
@@ -146,6 +151,7 @@ mod given;
 mod inbox;
 mod memory;
 mod model;
+mod notes;
 mod postgres;
 mod sqlite;
 mod wakes;

@@ -9,7 +9,9 @@ use crate::domain::ledger::{Draft, Entry};
 use crate::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory,
 };
-use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
+use crate::domain::model::{
+    BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
+};
 use crate::store::{
     Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
     NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
@@ -67,6 +69,15 @@ impl Store for Shelf {
     }
     async fn inbox(&self) -> Stored<InboxCounts> {
         self.answers().map(|()| self.inbox)
+    }
+    async fn known_deliveries(&self, _: &[DeliveryId]) -> Stored<Vec<DeliveryId>> {
+        unreachable!("no page asks which deliveries came")
+    }
+    async fn note(&self, _name: &str) -> Stored<Versioned<Value>> {
+        self.answers().map(|()| Versioned::default())
+    }
+    async fn write_note(&self, _: &str, _: &Versioned<Value>) -> Stored<bool> {
+        unreachable!("no page writes a note")
     }
     async fn dead_letters(&self, _limit: u32) -> Stored<Vec<DeadLetter>> {
         Ok(self.letters.clone())

@@ -191,5 +191,16 @@ create table evidence (
     at bigint not null,
     url text
 );
+-- The database is in UTF8 (looked at when it is opened), so this never changes its answer.
+create function bytes_of(said text) returns bytea language sql immutable strict as $$
+    select convert_to(said, 'UTF8')
+$$;
 -- Of digests: a row of an index is short, and nobody promised that these are.
-create unique index evidence_is_one on evidence (repo, head, sha256(convert_to(verifier, 'UTF8')), sha256(context));
+create unique index evidence_is_one on evidence (repo, head, sha256(bytes_of(verifier)), sha256(context));
+
+-- What the server keeps for itself, by name: how far the App's list of deliveries was read, for one.
+create table notes (
+    name text collate "C" primary key,
+    version bigint not null,
+    document text not null
+);
