@@ -5,20 +5,30 @@ use std::sync::Arc;
 
 use super::{Complaint, Exit};
 use crate::store::Store;
+use crate::store::postgres::{self, Postgres};
 use crate::store::sqlite::Sqlite;
 
 /// Where the server keeps its state unless told otherwise.
 pub const DEFAULT_URL: &str = "sqlite://countersign.db";
+const SETTING: &str = "(--database, COUNTERSIGN_DATABASE_URL)";
 
-/// Opens a database, making it if it is not there.
+/// Opens a database, making what is not there: an SQLite file, or the tables in one of PostgreSQL's.
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, Complaint> {
+    if postgres::is_address(url) {
+        let store = Postgres::open(url).await.map_err(|error| {
+            Complaint::new(
+                Exit::Usage,
+                format!("{error}; name the server's with postgres://USER:PASSWORD@HOST/DATABASE {SETTING}"),
+            )
+        })?;
+        return Ok(Arc::new(store));
+    }
     if !url.starts_with("sqlite:") {
-        let scheme = url.split(':').next().unwrap_or_default();
         return Err(Complaint::new(
             Exit::Usage,
             format!(
-                "the database `{scheme}`: this version keeps its state in SQLite only; write sqlite://FILE \
-                 (--database, COUNTERSIGN_DATABASE_URL)"
+                "the database's address begins with neither sqlite:// nor postgres://; write sqlite://FILE \
+                 or postgres://USER:PASSWORD@HOST/DATABASE {SETTING}"
             ),
         ));
     }
@@ -31,15 +41,35 @@ pub async fn open(url: &str) -> Result<Arc<dyn Store>, Complaint> {
     Ok(Arc::new(store))
 }
 
+/// Whether a server keeps its state there. A database in memory is nobody's.
+pub async fn is_there(url: &str) -> Result<bool, Complaint> {
+    if postgres::is_address(url) {
+        let used = Postgres::is_in_use(url).await;
+        return used.map_err(|error| Complaint::new(Exit::Usage, error.to_string()));
+    }
+    Ok(file_of(url).is_some_and(Path::exists))
+}
+
+/// An address without what may be secret in it.
+pub fn shown(url: &str) -> String {
+    if url.starts_with("sqlite:") {
+        url.to_owned()
+    } else {
+        postgres::shown(url)
+    }
+}
+
 /// Opens a database that a server has made; asking about one that is not there is wrong use, and must
-/// not leave an empty file behind.
+/// not leave an empty one behind.
 pub async fn existing(url: &str) -> Result<Arc<dyn Store>, Complaint> {
-    if file_of(url).is_some_and(|file| !file.exists()) {
+    let named = file_of(url).is_some() || postgres::is_address(url);
+    if named && !is_there(url).await? {
         return Err(Complaint::new(
             Exit::Usage,
             format!(
-                "there is no database at {url}: name the server's with --database URL or \
-                 COUNTERSIGN_DATABASE_URL"
+                "there is no database of a server at {}: name the server's with --database URL or \
+                 COUNTERSIGN_DATABASE_URL",
+                shown(url)
             ),
         ));
     }

@@ -34,6 +34,7 @@
 //! stays. Reading from standbys: what they know is old.
 
 mod absorb;
+mod address;
 mod bell;
 mod dispatches;
 mod effects;
@@ -48,14 +49,16 @@ mod retry;
 mod rows;
 mod work;
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
 use sqlx::{Connection as _, Row, SqlSafeStr};
 
+pub use self::address::{is_address, shown};
+
+use self::address::options;
 use self::bell::Ear;
 use self::retry::{calmly, transaction};
 use self::work::Woken;
@@ -135,35 +138,31 @@ impl Postgres {
         })
     }
 
+    /// Whether a server keeps, or kept, its state in this database.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`] when it cannot be reached.
+    pub async fn is_in_use(url: &str) -> Stored<bool> {
+        let looked = async {
+            let mut db = PgConnection::connect_with(&options(url)?).await?;
+            let row = sqlx::query("select to_regclass('schema_floor') is not null as used")
+                .fetch_one(&mut db)
+                .await?;
+            let used = row.try_get("used")?;
+            db.close().await?;
+            Ok(used)
+        };
+        looked.await.map_err(|cause| StoreError::Open {
+            url: shown(url),
+            cause,
+        })
+    }
+
     /// Closes every connection, after the calls that use them.
     pub async fn close(&self) {
         self.light.close().await;
         self.durable.close().await;
     }
-}
-
-/// An address without what may be secret in it.
-pub fn shown(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    match url.split_once("://") {
-        Some((scheme, rest)) => {
-            let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
-            format!("{scheme}://{place}")
-        }
-        None => "that was named".to_owned(),
-    }
-}
-
-fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
-    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-        let why = "it does not begin with `postgres://`";
-        return Err(sqlx::Error::Configuration(why.into()));
-    }
-    let options = PgConnectOptions::from_str(url)?;
-    Ok(match options.get_application_name() {
-        Some(_) => options,
-        None => options.application_name("countersign"),
-    })
 }
 
 fn pool() -> PgPoolOptions {

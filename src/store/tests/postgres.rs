@@ -9,8 +9,11 @@ use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use super::Place;
-use crate::store::Store;
+use super::given::*;
+use crate::domain::ledger::Verifier;
+use crate::domain::memory::PullRecord;
 use crate::store::postgres::Postgres;
+use crate::store::{Finish, Store, StoreError};
 
 /// A schema that goes with the test.
 struct InSchema {
@@ -35,7 +38,16 @@ impl InSchema {
     }
 
     fn url(&self) -> String {
-        format!("{}?options=-csearch_path%3D{}", self.server, self.schema)
+        let Self { server, schema } = self;
+        format!("{server}?options=-csearch_path%3D{schema}&application_name={schema}")
+    }
+
+    /// Ends every connection of this schema's servers: each names the schema in its application's name.
+    fn cut(&self) {
+        self.order(format!(
+            "select pg_terminate_backend(pid) from pg_stat_activity where application_name = '{}'",
+            self.schema
+        ));
     }
 
     /// Runs a statement from outside of any runtime: the end of a test has none to wait in.
@@ -75,4 +87,132 @@ mod in_a_schema {
         Some(place) => place,
         None => return,
     });
+}
+
+// What only a database that several servers share can be asked.
+
+#[tokio::test]
+async fn two_servers_that_write_at_once_make_one_sound_chain() {
+    let Some(place) = InSchema::new() else { return };
+    let (one, other) = (place.open().await, place.open().await);
+    let write = |store: Arc<dyn Store>, n: u64| async move {
+        for at in 0..20 {
+            store
+                .set_freeze(
+                    repo_id(n),
+                    &base("main"),
+                    (at % 2 == 0).then(|| freeze("outage")),
+                    draft(n, 1, "froze or thawed"),
+                    super::given::at(at),
+                )
+                .await
+                .unwrap();
+        }
+    };
+    tokio::join!(
+        write(one.clone(), 1),
+        write(other.clone(), 2),
+        write(one.clone(), 3),
+        write(other, 4)
+    );
+    let mut verifier = Verifier::default();
+    for entry in one.ledger(None, 0, 1000).await.unwrap() {
+        verifier.take(&entry).unwrap();
+    }
+    assert_eq!(verifier.followed(), 80);
+}
+
+#[tokio::test]
+async fn of_two_servers_each_takes_other_keys_and_none_twice() {
+    let Some(place) = InSchema::new() else { return };
+    let (one, other) = (place.open().await, place.open().await);
+    for n in 1..=20 {
+        wake(&*one, pull_key(n), at(0)).await;
+    }
+    let (mine, theirs) = tokio::join!(drain(&*one, at(1)), drain(&*other, at(1)));
+    let mut all: Vec<_> = mine.into_iter().chain(theirs).collect();
+    all.sort();
+    let mut expected: Vec<_> = (1..=20).map(pull_key).collect();
+    expected.sort();
+    assert_eq!(all, expected);
+}
+
+#[tokio::test]
+async fn a_server_whose_lease_another_overtook_writes_nothing() {
+    let Some(place) = InSchema::new() else { return };
+    let (paused, next) = (place.open().await, place.open().await);
+    know_pull(&*paused, open_pull(1, 'a')).await;
+    wake(&*paused, pull_key(1), at(0)).await;
+    let lease = take(&*paused, at(0)).await;
+    // Past its end, by the clock of the next.
+    let _taken = take(&*next, at(3_600)).await;
+    let entries = vec![draft(1, 1, "late")];
+    let record = PullRecord::default();
+    let late = paused
+        .save_record(&lease, &record, entries, at(3_600))
+        .await;
+    assert!(matches!(late, Err(StoreError::Overtaken(_))), "{late:?}");
+    let begun = paused
+        .begin(&lease, "merge", serde_json::json!({}), None, at(1))
+        .await;
+    assert!(matches!(begun, Err(StoreError::Overtaken(_))), "{begun:?}");
+    assert!(paused.ledger(None, 0, 10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_wake_rings_at_the_other_servers() {
+    let Some(place) = InSchema::new() else { return };
+    let (one, other) = (place.open().await, place.open().await);
+    // The first answer only says that it listens now.
+    other.woken_elsewhere().await.unwrap();
+    wake(&*one, pull_key(1), at(0)).await;
+    other.woken_elsewhere().await.unwrap();
+    assert_eq!(take(&*other, at(1)).await.key(), &pull_key(1));
+}
+
+#[tokio::test]
+async fn a_server_whose_connections_are_all_cut_goes_on_and_has_lost_nothing() {
+    let Some(place) = InSchema::new() else { return };
+    let store = place.open().await;
+    store.woken_elsewhere().await.unwrap();
+    store.accept(vec![delivery("before")]).await.unwrap();
+    wake(&*store, pull_key(1), at(0)).await;
+    let lease = take(&*store, at(0)).await;
+    place.cut();
+    // A read is made again by the store; a transaction begins on another connection, or is asked for again.
+    assert_eq!(store.waiting(10).await.unwrap().len(), 1);
+    store.accept(vec![delivery("after")]).await.unwrap();
+    assert_eq!(store.inbox().await.unwrap().waiting, 2);
+    store.woken_elsewhere().await.unwrap();
+    let done = Finish::Done { again: None };
+    store.finish(lease, done, at(1)).await.unwrap();
+    assert!(nothing_due(&*store, at(1)).await);
+}
+
+#[tokio::test]
+async fn a_password_is_not_in_what_is_said_of_a_database_that_cannot_be_reached() {
+    let refused = Postgres::open("postgres://ann:hunter2@127.0.0.1:1/x").await;
+    let said = refused.unwrap_err().to_string();
+    assert!(said.contains("postgres://127.0.0.1:1/x"), "{said}");
+    assert!(!said.contains("hunter2"), "{said}");
+}
+
+#[tokio::test]
+async fn a_server_of_the_version_before_goes_on_beside_the_next_until_the_floor_is_raised() {
+    let Some(place) = InSchema::new() else { return };
+    let before = place.open().await;
+    let schema = &place.schema;
+    // The next version's step: it adds a column with a default.
+    place.order(format!(
+        "alter table {schema}.pulls add column added text not null default ''; \
+         insert into {schema}._sqlx_migrations (version, description, success, checksum, execution_time) \
+         values (2, 'next', true, '', 0)"
+    ));
+    know_repo(&*before, SHOP, "acme/shop", 1).await;
+    know_pull(&*before, open_pull(1, 'a')).await;
+    know_pull(&*place.open().await, open_pull(2, 'b')).await;
+    assert_eq!(before.open_pulls(None).await.unwrap().len(), 2);
+    place.order(format!("update {schema}.schema_floor set least = 2"));
+    let refused = Postgres::open(&place.url()).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Migration(_)), "{refused}");
 }
