@@ -1,10 +1,13 @@
-//! Opening the database that a command names.
+//! Opening the database that a command names; `countersign database move`.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Complaint, Exit};
+use clap::{Args, Subcommand};
+
+use super::{Complaint, Ended, Exit};
 use crate::store::Store;
+use crate::store::moving::{self, MoveError, Moved};
 use crate::store::postgres::{self, Postgres};
 use crate::store::sqlite::Sqlite;
 
@@ -84,6 +87,79 @@ pub fn file_of(url: &str) -> Option<&Path> {
     (path != ":memory:" && !path.is_empty()).then(|| Path::new(path))
 }
 
+/// What can be done with a database.
+#[derive(Debug, Subcommand)]
+pub enum DatabaseCommand {
+    /// Move everything from SQLite to an empty PostgreSQL database, all or nothing. Stop the server first.
+    Move(MoveArgs),
+}
+
+/// From where, and where to.
+#[derive(Debug, Args)]
+pub struct MoveArgs {
+    /// The SQLite database; it stays as it is.
+    #[arg(long, value_name = "sqlite://FILE")]
+    from: String,
+    /// The PostgreSQL database: there, and empty. The variable keeps its password out of the list of
+    /// processes.
+    #[arg(
+        long,
+        env = "COUNTERSIGN_MOVE_TO",
+        hide_env_values = true,
+        value_name = "postgres://USER:PASSWORD@HOST/DATABASE"
+    )]
+    to: String,
+}
+
+/// Runs it.
+pub async fn run(command: DatabaseCommand) -> Ended {
+    let DatabaseCommand::Move(MoveArgs { from, to }) = command;
+    let wrong = |why: String| Complaint::new(Exit::Usage, why);
+    match file_of(&from) {
+        Some(file) if file.exists() => {}
+        Some(file) => {
+            return Err(wrong(format!(
+                "there is no file {}: nothing can be moved from it",
+                file.display()
+            )));
+        }
+        None => {
+            return Err(wrong(
+                "--from is no SQLite file: write sqlite://FILE".to_owned(),
+            ));
+        }
+    }
+    if !postgres::is_address(&to) {
+        let why = "--to is no PostgreSQL database: write postgres://USER:PASSWORD@HOST/DATABASE";
+        return Err(wrong(why.to_owned()));
+    }
+    let moved = moving::everything(&from, &to).await.map_err(|error| {
+        let exit = match error {
+            MoveError::NotEmpty(_) => Exit::Usage,
+            MoveError::Store(_) | MoveError::Miscounted { .. } | MoveError::Broken(_) => {
+                Exit::Internal
+            }
+        };
+        Complaint::new(exit, error.to_string())
+    })?;
+    print!("{}", told(&moved, &shown(&to)));
+    Ok(Exit::Done)
+}
+
+/// What was moved, for the person at the terminal.
+fn told(moved: &Moved, to: &str) -> String {
+    let mut said = format!("Moved to {to}:\n");
+    for (table, rows) in &moved.tables {
+        said += &format!("  {table:<12} {rows:>9}\n");
+    }
+    said += &format!(
+        "The ledger's chain was followed in the new database: {} entries.\n\
+         Start the server with COUNTERSIGN_DATABASE_URL set to it, and keep the old file until it serves.\n",
+        moved.chain
+    );
+    said
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,5 +172,29 @@ mod tests {
             Some(Path::new("/var/a.db"))
         );
         assert_eq!(file_of("sqlite::memory:"), None);
+    }
+
+    #[test]
+    fn a_move_says_what_was_moved_and_what_to_do_next() {
+        let tables = vec![("deliveries", 1_200), ("ledger", 34)];
+        let said = told(&Moved { tables, chain: 34 }, "postgres://db/countersign");
+        insta::assert_snapshot!(said, @r"
+        Moved to postgres://db/countersign:
+          deliveries        1200
+          ledger              34
+        The ledger's chain was followed in the new database: 34 entries.
+        Start the server with COUNTERSIGN_DATABASE_URL set to it, and keep the old file until it serves.
+        ");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_not_there_is_not_moved_nor_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("none.db");
+        let from = format!("sqlite://{}", file.display());
+        let to = "postgres://127.0.0.1:1/x".to_owned();
+        let refused = run(DatabaseCommand::Move(MoveArgs { from, to })).await;
+        assert_eq!(refused.unwrap_err().exit, Exit::Usage);
+        assert!(!file.exists());
     }
 }

@@ -117,6 +117,9 @@ enum Command {
     /// Export the ledger, or prove its chain.
     #[command(subcommand)]
     Ledger(ledger::LedgerCommand),
+    /// Move the server's state to another database.
+    #[command(subcommand)]
+    Database(database::DatabaseCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -174,6 +177,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Evidence(EvidenceCommand::Keygen(args)) => evidence::keygen(&args),
         Command::Verify(args) => asynchronously(verify::run(*args)),
         Command::Ledger(command) => asynchronously(ledger::run(command)),
+        Command::Database(command) => asynchronously(database::run(command)),
     };
     match ended {
         Ok(exit) => ExitCode::from(exit.code()),

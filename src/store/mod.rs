@@ -8,6 +8,7 @@
 //! the insert decides who owns it. A pass holds a fenced [`Lease`]: whoever writes in a pass's name
 //! shows the lease, and a lease that was overtaken writes nothing.
 
+pub mod moving;
 pub mod postgres;
 pub mod sqlite;
 mod values;

@@ -34,7 +34,7 @@
 //! stays. Reading from standbys: what they know is old.
 
 mod absorb;
-mod address;
+pub(super) mod address;
 mod bell;
 mod dispatches;
 mod effects;
@@ -46,7 +46,7 @@ mod memory;
 mod notes;
 mod pulls;
 mod retry;
-mod rows;
+pub(super) mod rows;
 mod work;
 
 use std::time::Duration;

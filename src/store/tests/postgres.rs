@@ -12,8 +12,10 @@ use super::Place;
 use super::given::*;
 use crate::domain::ledger::Verifier;
 use crate::domain::memory::PullRecord;
+use crate::store::moving::{self, MoveError};
 use crate::store::postgres::Postgres;
-use crate::store::{Finish, Store, StoreError};
+use crate::store::sqlite::Sqlite;
+use crate::store::{Finish, Store, StoreError, Versioned};
 
 /// A schema that goes with the test.
 struct InSchema {
@@ -215,4 +217,91 @@ async fn a_server_of_the_version_before_goes_on_beside_the_next_until_the_floor_
     place.order(format!("update {schema}.schema_floor set least = 2"));
     let refused = Postgres::open(&place.url()).await.unwrap_err();
     assert!(matches!(refused, StoreError::Migration(_)), "{refused}");
+}
+
+#[tokio::test]
+async fn everything_moves_from_sqlite_once_and_goes_on_there() {
+    let Some(place) = InSchema::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let from = format!(
+        "sqlite://{}",
+        folder.path().join("countersign.db").display()
+    );
+    let old = Sqlite::open(&from).await.unwrap();
+    know_repo(&old, SHOP, "acme/shop", 1).await;
+    know_pull(&old, open_pull(1, 'a')).await;
+    say(&old, "understood", Vec::new(), Vec::new()).await;
+    old.accept(vec![delivery("waits")]).await.unwrap();
+    for n in 1..=120 {
+        old.set_freeze(
+            repo_id(SHOP),
+            &base("main"),
+            Some(freeze("outage")),
+            draft(SHOP, n, "froze"),
+            at(1),
+        )
+        .await
+        .unwrap();
+    }
+    let note = Versioned {
+        value: serde_json::json!("kept"),
+        version: 0,
+    };
+    old.write_note("sweep", &note).await.unwrap();
+    wake(&old, pull_key(1), at(0)).await;
+    let lease = take(&old, at(0)).await;
+    old.close().await;
+
+    let moved = moving::everything(&from, &place.url()).await.unwrap();
+    assert_eq!(moved.chain, 120);
+    let rows = |table| {
+        moved
+            .tables
+            .iter()
+            .find(|(name, _)| *name == table)
+            .unwrap()
+            .1
+    };
+    assert_eq!(
+        (rows("deliveries"), rows("ledger"), rows("pulls")),
+        (2, 120, 1)
+    );
+
+    let new = place.open().await;
+    assert_eq!(
+        new.waiting(10).await.unwrap()[0].body,
+        delivery("waits").body
+    );
+    let counts = new.inbox().await.unwrap();
+    assert_eq!((counts.waiting, counts.done), (1, 1));
+    assert_eq!(new.open_pulls(None).await.unwrap().len(), 1);
+    assert_eq!(new.note("sweep").await.unwrap().value, note.value);
+    assert!(
+        new.freeze(repo_id(SHOP), &base("main"))
+            .await
+            .unwrap()
+            .is_some()
+    );
+    // Numbers go on: of deliveries, of leases, of the chain.
+    new.accept(vec![delivery("later")]).await.unwrap();
+    assert!(nothing_due(&*new, at(1)).await);
+    let taken = take(&*new, at(3_600)).await;
+    assert!(taken.fence > lease.fence);
+    new.set_freeze(
+        repo_id(SHOP),
+        &base("main"),
+        None,
+        draft(SHOP, 1, "thawed"),
+        at(2),
+    )
+    .await
+    .unwrap();
+    let mut verifier = Verifier::default();
+    for entry in new.ledger(None, 0, 1_000).await.unwrap() {
+        verifier.take(&entry).unwrap();
+    }
+    assert_eq!(verifier.followed(), 121);
+
+    let again = moving::everything(&from, &place.url()).await.unwrap_err();
+    assert!(matches!(again, MoveError::NotEmpty(_)), "{again}");
 }
