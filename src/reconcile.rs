@@ -146,6 +146,8 @@ impl Reconcile {
         let Some(kept) = self.gather.kept(repo, number).await? else {
             return Ok(Finish::Done { again: None });
         };
+        let span = tracing::Span::current();
+        span.record("installation", kept.repo.installation.get());
         let mut record = kept.record.clone();
 
         // gather, evaluate; and again on confirmed facts when that may change what is done
@@ -161,6 +163,7 @@ impl Reconcile {
         }
 
         if let Some(pull) = gathered.snapshot.pull.known() {
+            span.record("head", pull.head.as_str());
             record.requests.void(pull, &gathered.snapshot.policy);
         }
 

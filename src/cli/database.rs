@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use super::{Complaint, Ended, Exit};
 use crate::store::Store;
@@ -87,13 +87,6 @@ pub fn file_of(url: &str) -> Option<&Path> {
     (path != ":memory:" && !path.is_empty()).then(|| Path::new(path))
 }
 
-/// What can be done with a database.
-#[derive(Debug, Subcommand)]
-pub enum DatabaseCommand {
-    /// Move everything from SQLite to an empty PostgreSQL database, all or nothing. Stop the server first.
-    Move(MoveArgs),
-}
-
 /// From where, and where to.
 #[derive(Debug, Args)]
 pub struct MoveArgs {
@@ -111,9 +104,8 @@ pub struct MoveArgs {
     to: String,
 }
 
-/// Runs it.
-pub async fn run(command: DatabaseCommand) -> Ended {
-    let DatabaseCommand::Move(MoveArgs { from, to }) = command;
+/// Moves everything.
+pub async fn move_over(MoveArgs { from, to }: MoveArgs) -> Ended {
     let wrong = |why: String| Complaint::new(Exit::Usage, why);
     match file_of(&from) {
         Some(file) if file.exists() => {}
@@ -193,7 +185,7 @@ mod tests {
         let file = folder.path().join("none.db");
         let from = format!("sqlite://{}", file.display());
         let to = "postgres://127.0.0.1:1/x".to_owned();
-        let refused = run(DatabaseCommand::Move(MoveArgs { from, to })).await;
+        let refused = move_over(MoveArgs { from, to }).await;
         assert_eq!(refused.unwrap_err().exit, Exit::Usage);
         assert!(!file.exists());
     }

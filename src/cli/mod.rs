@@ -3,6 +3,7 @@
 //! Answers go to standard output; complaints go to standard error and say what to do. Exit codes are
 //! fixed: see [`Exit`].
 
+mod backup;
 mod database;
 mod demo;
 mod doctor;
@@ -117,9 +118,9 @@ enum Command {
     /// Export the ledger, or prove its chain.
     #[command(subcommand)]
     Ledger(ledger::LedgerCommand),
-    /// Move the server's state to another database.
+    /// Copy the server's database while it runs, put a copy back, or move to PostgreSQL.
     #[command(subcommand)]
-    Database(database::DatabaseCommand),
+    Database(backup::DatabaseCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -176,8 +177,8 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Evidence(EvidenceCommand::Submit(args)) => asynchronously(evidence::submit(*args)),
         Command::Evidence(EvidenceCommand::Keygen(args)) => evidence::keygen(&args),
         Command::Verify(args) => asynchronously(verify::run(*args)),
+        Command::Database(command) => asynchronously(backup::run(command)),
         Command::Ledger(command) => asynchronously(ledger::run(command)),
-        Command::Database(command) => asynchronously(database::run(command)),
     };
     match ended {
         Ok(exit) => ExitCode::from(exit.code()),

@@ -31,6 +31,7 @@ use serde_json::Value;
 
 use super::client::{ClientError, Timeouts};
 use super::{Answer, Refused};
+use crate::telemetry::{Meters, calls};
 
 /// No answer that is used here comes near it; a server gone mad does not fill the memory.
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
@@ -49,6 +50,7 @@ pub(super) struct Transport {
     rest: String,
     graphql: String,
     whole: Duration,
+    pub meters: Meters,
 }
 
 impl Transport {
@@ -74,6 +76,7 @@ impl Transport {
             rest,
             graphql,
             whole: timeouts.whole,
+            meters: Meters::default(),
         })
     }
 
@@ -115,9 +118,14 @@ impl Transport {
         secret: Option<&SecretString>,
         body: Option<&Value>,
     ) -> Answer<Reply> {
+        calls::called();
+        let begun = tokio::time::Instant::now();
         let outcome = self
             .in_time(self.exchange(method.clone(), address, secret, body))
             .await;
+        let status = outcome.as_ref().ok().map(|reply| reply.status.as_u16());
+        self.meters
+            .request(method.as_str(), status, begun.elapsed());
         let address = loggable(address, secret);
         match &outcome {
             Ok(reply) => tracing::debug!(%method, address, status = reply.status.as_u16(), "asked"),

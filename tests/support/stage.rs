@@ -15,6 +15,7 @@ use countersign::simulator::{
 };
 use countersign::store::Store;
 use countersign::store::sqlite::Sqlite;
+use countersign::telemetry::Meters;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -452,6 +453,10 @@ impl Evidence {
 
 /// The product's client of a simulated GitHub.
 pub fn client(github: &Simulator, api_url: &str, clock: Clock) -> Arc<Client> {
+    Arc::new(counting_client(github, api_url, clock))
+}
+
+fn counting_client(github: &Simulator, api_url: &str, clock: Clock) -> Client {
     let credentials = github.app();
     let client = Client::new(ClientOptions {
         api_url: api_url.to_owned(),
@@ -463,13 +468,15 @@ pub fn client(github: &Simulator, api_url: &str, clock: Clock) -> Arc<Client> {
             ..Timeouts::default()
         },
     });
-    Arc::new(client.unwrap())
+    client.unwrap()
 }
 
 /// What the product over a simulated GitHub is made of.
 fn parts(github: &Simulator, api_url: &str, store: Arc<dyn Store>, clock: Clock) -> Parts {
     let credentials = github.app();
-    let client = client(github, api_url, clock.clone());
+    let meters = Meters::default();
+    let client = counting_client(github, api_url, clock.clone()).metered(meters.clone());
+    let client = Arc::new(client);
     Parts {
         store,
         reads: client.clone(),
@@ -484,6 +491,7 @@ fn parts(github: &Simulator, api_url: &str, store: Arc<dyn Store>, clock: Clock)
         },
         sweep_interval: Duration::from_secs(600),
         shadow: false,
+        meters,
     }
 }
 

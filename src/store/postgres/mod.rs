@@ -47,6 +47,7 @@ mod notes;
 mod pulls;
 mod retry;
 pub(super) mod rows;
+mod upkeep;
 mod work;
 
 use std::time::Duration;
@@ -63,8 +64,8 @@ use self::bell::Ear;
 use self::retry::{calmly, transaction};
 use self::work::Woken;
 use super::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
-    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
+    NewDelivery, NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 use crate::clock::Clock;
 use crate::domain::dispatch;
@@ -527,6 +528,17 @@ impl Store for Postgres {
             sqlx::query("select 1").execute(&mut *db).await?;
             Ok(())
         })
+    }
+
+    async fn prune(&self, keep: Keep, limit: u32) -> Stored<u64> {
+        transaction!(self.light, tx, {
+            let gone = upkeep::prune(&mut tx, keep, limit).await?;
+            Ok(gone)
+        })
+    }
+
+    async fn figures(&self) -> Stored<Figures> {
+        calmly!(self.light, db, upkeep::figures(&mut db).await)
     }
 
     async fn woken_elsewhere(&self) -> Stored<()> {

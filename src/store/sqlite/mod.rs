@@ -19,6 +19,7 @@
 //! A database in memory lives as long as its one connection, which then both reads and writes.
 
 mod absorb;
+pub mod backup;
 mod dispatches;
 mod effects;
 mod evidence;
@@ -28,6 +29,7 @@ mod memory;
 mod notes;
 mod pulls;
 mod rows;
+mod upkeep;
 mod work;
 
 use std::str::FromStr;
@@ -42,8 +44,8 @@ use sqlx::sqlite::{
 use sqlx::{SqlSafeStr, Sqlite as Database, Transaction};
 
 use super::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
-    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
+    NewDelivery, NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 use crate::domain::dispatch;
 use crate::domain::evidence::Posted;
@@ -455,6 +457,18 @@ impl Store for Sqlite {
 
     async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
         ledger::of(&mut *self.read().await?, repo, number).await
+    }
+
+    async fn prune(&self, keep: Keep, limit: u32) -> Stored<u64> {
+        let old = upkeep::old(&mut *self.read().await?, keep.rest, limit).await?;
+        let mut tx = self.write_lightly().await?;
+        let gone = upkeep::prune(&mut tx, old, keep, limit).await?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+
+    async fn figures(&self) -> Stored<Figures> {
+        upkeep::figures(&mut *self.read().await?).await
     }
 
     async fn ping(&self) -> Stored<()> {

@@ -269,7 +269,7 @@ async fn everything_moves_from_sqlite_once_and_goes_on_there() {
 
     let new = place.open().await;
     assert_eq!(
-        new.waiting(10).await.unwrap()[0].body,
+        new.waiting(10).await.unwrap()[0].delivery.body,
         delivery("waits").body
     );
     let counts = new.inbox().await.unwrap();
