@@ -23,6 +23,7 @@ use crate::intake::Intake;
 use crate::reconcile::{Reconcile, Steps};
 use crate::settings::Live;
 use crate::store::{Store, Stored};
+use crate::sweep::retention::Retention;
 use crate::sweep::{Sweep, SweepError};
 use crate::telemetry::Meters;
 use crate::web::evidence::Posting;
@@ -34,6 +35,8 @@ use crate::worker::Worker;
 const PASSES: usize = 8;
 /// How soon GitHub is asked again who we are, while it does not say.
 const PROOF_PAUSE: Duration = Duration::from_secs(15);
+/// How soon to listen again for other servers, when there was no connection to listen on.
+const DEAF_PAUSE: Duration = Duration::from_secs(5);
 
 /// What an [`App`] is made of.
 pub struct Parts {
@@ -72,12 +75,16 @@ pub struct Keys {
 
 /// The whole server.
 pub struct App {
+    woken: Arc<Notify>,
     reads: Arc<dyn Reads>,
     intake: Mutex<Intake<dyn Store>>,
     worker: Worker,
     sweep: Sweep,
     routes: Router,
     keys: Keys,
+    retention: Option<Retention>,
+    store: Arc<dyn Store>,
+    clock: Clock,
     ready: Arc<AtomicBool>,
     sweep_interval: Duration,
     writer: Option<webhook::Writer<dyn Store>>,
@@ -115,19 +122,10 @@ impl App {
         };
         let addresses = parts.addresses;
         let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone()).in_shadow(parts.shadow);
-        let steps = Steps {
-            gather: Gather::new(store.clone(), reads.clone(), clock.clone(), own_app),
-            hear: Hear::new(store.clone(), reads.clone(), clock.clone()),
-            execute: Execute::new(store.clone(), reads.clone(), writes, clock.clone(), own_app),
-            sweep: sweep.clone(),
-            dispatching: Dispatching::new(
-                store.clone(),
-                reads.clone(),
-                clock.clone(),
-                parts.shadow,
-            ),
-        };
-        let reconcile = Reconcile::new(store.clone(), clock.clone(), steps, parts.shadow);
+        let (kept, told, shadow) = (store.clone(), clock.clone(), parts.shadow);
+        let world = (&store, &reads, &clock);
+        let steps = steps(world, writes, own_app, sweep.clone(), shadow);
+        let reconcile = Reconcile::new(store.clone(), clock.clone(), steps, shadow);
         let worker = Worker::new(
             store.clone(),
             Arc::new(reconcile),
@@ -143,8 +141,9 @@ impl App {
             addresses,
             woken.clone(),
         );
-        let intake = Intake::new(store, own_app, clock, arrived, woken);
+        let intake = Intake::new(store.clone(), own_app, clock, arrived, woken.clone());
         Self {
+            woken,
             reads,
             intake: Mutex::new(intake),
             worker,
@@ -153,6 +152,9 @@ impl App {
                 .merge(webhook.routes())
                 .merge(posting.routes()),
             keys,
+            retention: None,
+            store: kept,
+            clock: told,
             ready,
             sweep_interval: parts.sweep_interval,
             writer: Some(writer),
@@ -162,6 +164,14 @@ impl App {
     /// Every route: webhook, evidence, API, dashboard, probes.
     pub fn routes(&self) -> Router {
         self.routes.clone()
+    }
+
+    /// The same server, letting go of what is older than this after each sweep.
+    #[must_use]
+    pub fn keeping(mut self, age: Duration) -> Self {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        self.retention = Some(Retention::new(store, clock, age));
+        self
     }
 
     /// What can be replaced while the server runs.
@@ -233,13 +243,15 @@ impl App {
         let healing = heal(
             self.reads,
             self.sweep,
+            self.retention,
             self.ready,
             self.sweep_interval,
             shutdown.clone(),
         );
+        let neighbours = hear_neighbours(self.store, self.woken, shutdown.clone());
         let routes = self.routes;
         let serving = server::serve(listener, routes, server::Limits::default(), shutdown);
-        let (cut_off, (), (), ()) = tokio::join!(serving, intake, worker, healing);
+        let (cut_off, (), (), (), ()) = tokio::join!(serving, intake, worker, healing, neighbours);
         if cut_off > 0 {
             tracing::warn!(cut_off, "connections were cut off by the shutdown");
         }
@@ -251,10 +263,53 @@ impl App {
     }
 }
 
+/// Has the worker look for work when another server on the same database woke some.
+async fn hear_neighbours(
+    store: Arc<dyn Store>,
+    woken: Arc<Notify>,
+    mut shutdown: watch::Receiver<bool>,
+) {
+    let hearing = async {
+        loop {
+            match store.woken_elsewhere().await {
+                Ok(()) => woken.notify_one(),
+                Err(error) => {
+                    // Work is found without: a few seconds later.
+                    tracing::warn!(%error, "cannot hear other servers");
+                    tokio::time::sleep(DEAF_PAUSE).await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        _ = shutdown.wait_for(|stop| *stop) => {}
+        () = hearing => {}
+    }
+}
+
+/// The steps of a pass.
+fn steps(
+    (store, reads, clock): (&Arc<dyn Store>, &Arc<dyn Reads>, &Clock),
+    writes: Arc<dyn Writes>,
+    own_app: AppId,
+    sweep: Sweep,
+    shadow: bool,
+) -> Steps {
+    let (store, reads, clock) = (|| store.clone(), || reads.clone(), || clock.clone());
+    Steps {
+        gather: Gather::new(store(), reads(), clock(), own_app),
+        hear: Hear::new(store(), reads(), clock()),
+        execute: Execute::new(store(), reads(), writes, clock(), own_app),
+        sweep,
+        dispatching: Dispatching::new(store(), reads(), clock(), shadow),
+    }
+}
+
 /// Proves the credentials once, then sweeps at the start and at every interval.
 async fn heal(
     reads: Arc<dyn Reads>,
     sweep: Sweep,
+    retention: Option<Retention>,
     ready: Arc<AtomicBool>,
     interval: Duration,
     mut shutdown: watch::Receiver<bool>,
@@ -277,6 +332,13 @@ async fn heal(
             match sweep.everything().await {
                 Ok(repositories) => tracing::info!(repositories, "swept"),
                 Err(error) => tracing::warn!(%error, "the sweep could not finish"),
+            }
+            if let Some(retention) = &retention {
+                match retention.prune().await {
+                    Ok(0) => {}
+                    Ok(rows) => tracing::info!(rows, "let go of what is old"),
+                    Err(error) => tracing::warn!(%error, "what is old could not be let go"),
+                }
             }
             tokio::time::sleep(interval).await;
         }

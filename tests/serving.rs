@@ -16,7 +16,7 @@ use std::process::Stdio;
 
 use axum::body::Body;
 use countersign::clock::Clock;
-use countersign::simulator::{Options, Simulator};
+use countersign::simulator::{Edits, Options, Permission, Simulator};
 use hmac::{Hmac, Mac};
 use http::{Request, StatusCode};
 use http_client::Http;
@@ -40,6 +40,11 @@ struct Server {
 
 impl Server {
     async fn start(secrets: &str) -> Self {
+        Self::start_with(secrets, |_| ()).await
+    }
+
+    /// Starts it over a GitHub on which something is already.
+    async fn start_with(secrets: &str, prepare: impl FnOnce(&Simulator)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let github = Simulator::new(Options {
             clock: Clock::System,
@@ -47,6 +52,7 @@ impl Server {
         })
         .unwrap();
         let api_url = github.serve().await.unwrap();
+        prepare(&github);
         let app = github.app();
         let (app_id, key) = (app.app_id, app.private_key_pem.clone());
         std::fs::write(folder.path().join("key.pem"), key).unwrap();
@@ -241,4 +247,37 @@ async fn a_second_signal_ends_the_server_while_a_request_hangs() {
     server.says("at once").await;
     let ended = server.process.wait().await.unwrap();
     assert_eq!(ended.code(), Some(4));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_a_pass_logs_says_which_pass_it_was() {
+    let prepare = |github: &Simulator| {
+        let alice = github.user("alice");
+        let shop = github
+            .repo("acme/shop", &[("README.md", "# Shop\n")])
+            .unwrap();
+        shop.allow(&alice, Permission::Admin).unwrap();
+        shop.install_app(&alice).unwrap();
+        let edits = Edits::write("README.md", "# Our shop\n");
+        alice.push(&shop, "ours", "Say whose", edits).unwrap();
+        alice.open_pull(&shop, "ours", "main", "Say whose").unwrap();
+    };
+    let mut server = Server::start_with(FIRST, prepare).await;
+    let line = loop {
+        let line = server.says("a pass was made").await;
+        if line.contains("\"pull:") {
+            break line;
+        }
+    };
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let span = &line["span"];
+    assert_eq!(span["name"], "pass");
+    assert_eq!(span["number"], 1);
+    assert_eq!(span["attempt"], 0);
+    assert_eq!(span["outcome"], "done");
+    assert_eq!(span["head"].as_str().unwrap().len(), 40);
+    assert!(span["key"].as_str().unwrap().ends_with(":1"));
+    assert!(span["calls"].as_u64().unwrap() > 0);
+    assert!(span["installation"].as_u64().unwrap() > 0);
+    assert!(span["seconds"].as_f64().unwrap() > 0.0);
 }

@@ -26,6 +26,7 @@ pub struct LookArgs {
         long = "database",
         visible_alias = "database-url",
         env = "COUNTERSIGN_DATABASE_URL",
+        hide_env_values = true,
         value_name = "URL",
         default_value = database::DEFAULT_URL
     )]
@@ -53,9 +54,10 @@ impl Looking {
         let client = super::serve::client(&from.credentials)?;
         let reads: Arc<dyn Reads> = Arc::new(client);
         let own = reads.app().await.map_err(remote)?;
-        let url = match database::file_of(&from.database) {
-            Some(file) if file.exists() => from.database.as_str(),
-            _ => "sqlite::memory:",
+        let url = if database::is_there(&from.database).await? {
+            from.database.as_str()
+        } else {
+            "sqlite::memory:"
         };
         let store: Arc<dyn Store> = database::open(url).await?;
         let repo = match reads.repository(name).await {

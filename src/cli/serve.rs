@@ -65,7 +65,8 @@ pub async fn run(args: ServeArgs) -> Ended {
         sweep_interval: settings.sweep_interval,
         shadow: settings.shadow,
         meters,
-    });
+    })
+    .keeping(settings.retention);
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(signals::stop(stop));
     #[cfg(unix)]

@@ -21,6 +21,10 @@
 //!   would undo the "goes on" that came after it.
 //! - Pressed buttons (`requested_action`): a press bears no date either, and "let go" said hours late would
 //!   lift a hold that somebody has put since. Who pressed sees that nothing happened.
+//! - New comments (`issue_comment`, `created`): who wrote one may have taken it back since, by an edit or
+//!   by deleting it, and the lost delivery would still say it. The list of a pull request's comments tells
+//!   what stands, and the sweep's passes read it. What was commanded on an issue is lost with its delivery:
+//!   its author gets no reaction, and says it again.
 //! - `ping`, which says nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -208,7 +212,9 @@ fn worth_asking(attempt: &Attempt) -> bool {
         attempt.event.as_str(),
         "ping" | "installation" | "installation_repositories" | "repository"
     );
-    !undated && attempt.action.as_deref() != Some("requested_action")
+    let action = attempt.action.as_deref().unwrap_or_default();
+    let new_comment = attempt.event == "issue_comment" && action == "created";
+    !undated && !new_comment && action != "requested_action"
 }
 
 #[cfg(test)]

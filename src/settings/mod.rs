@@ -40,6 +40,9 @@ pub const LOG: &str = "info";
 /// How often the sweep looks at everything, unless told otherwise.
 pub const SWEEP_INTERVAL: &str = "10m";
 
+/// How long is kept what nobody asks for again, unless told otherwise.
+pub const RETENTION: &str = "30d";
+
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
@@ -93,6 +96,8 @@ pub struct Settings {
     pub api_token: Option<SecretString>,
     /// How often the sweep looks at everything.
     pub sweep_interval: Duration,
+    /// How long is kept what nobody asks for again.
+    pub retention: Duration,
     /// Nothing is written to GitHub.
     pub shadow: bool,
 }

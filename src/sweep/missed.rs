@@ -1,7 +1,8 @@
 //! Deliveries that GitHub could not hand over are asked for again.
 //!
-//! Everything that only a delivery tells is won back so (a comment's moment, what a check said when); what
-//! can be read from GitHub the rest of the sweep finds anyway. Which and when, `domain::redelivery` says.
+//! What only a delivery tells is won back so (the head that a review was written for, a label's moment), and
+//! what a list of pull requests does not show (a check, a push) is heard of sooner; the rest of the sweep finds
+//! what can be read from GitHub anyway. Which and when, `domain::redelivery` says.
 //!
 //! Nothing is asked for in shadow mode: `COUNTERSIGN_SHADOW` promises that nothing is posted to GitHub at
 //! all, and a server in shadow often stands beside the real one, which would get those deliveries.

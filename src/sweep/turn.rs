@@ -8,7 +8,7 @@ use crate::domain::model::{InstallationId, Key, PullNumber, RepoId};
 use crate::store::{Stored, Versioned};
 
 /// So many pull requests of an installation are read again at one sweep.
-pub const IN_TURN: usize = 60;
+pub const IN_TURN: usize = 40;
 /// The note in which it stands whose turn it was.
 const NOTE: &str = "turns";
 

@@ -36,5 +36,6 @@ mod policy;
 mod posted;
 mod posting;
 mod preview;
+mod recovery;
 mod submitting;
 mod terminal;

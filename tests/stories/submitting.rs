@@ -1,6 +1,7 @@
 //! The client that posts evidence, against a server: the library's own loop where pauses matter, the program
 //! itself for everything that a person types.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -431,4 +432,133 @@ async fn a_server_that_is_not_there_is_tried_again_and_then_told_as_the_networks
     let open = Server::at("http://sign.example", None).unwrap();
     let refused = submit("{}", &open, &proof, &watch).await;
     assert!(matches!(refused, Err(Failure::Use(_))), "{refused:?}");
+}
+
+/// Passes where the source holds the second word, tells it as `cargo test` does, and leaves a mark in the
+/// file that is the first word. The identity of a run must not reach it.
+const CHECK: &str = "\
+    if [ -n \"$ACTIONS_ID_TOKEN_REQUEST_TOKEN$ACTIONS_ID_TOKEN_REQUEST_URL\" ]; then exit 9; fi\n\
+    echo ran >> \"$1\"\n\
+    echo 'running 1 test'\n\
+    if grep -qF \"$2\" src/start.rs; then\n\
+    echo 'test starts_are_recorded ... ok'\n\
+    echo 'test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s'\n\
+    else\n\
+    echo 'test starts_are_recorded ... FAILED'\n\
+    echo 'test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s'\n\
+    exit 101\n\
+    fi\n";
+
+impl Desk {
+    /// `verify --submit` of the pull request's head, in a clone of what the simulated GitHub holds.
+    async fn verify(&self, words: &[&str], variables: &[(String, String)]) -> Answer {
+        self.verify_that("push(1)", words, variables).await
+    }
+
+    /// The same with tests that want this text.
+    async fn verify_that(
+        &self,
+        wanted: &str,
+        words: &[&str],
+        variables: &[(String, String)],
+    ) -> Answer {
+        let checkout = self.clone_of_head();
+        let check = self.file("check.sh", CHECK);
+        let test = format!("sh {check} {} '{wanted}'", self.marks().display());
+        let cache = self.folder.path().join("cache");
+        let mut variables = variables.to_vec();
+        variables.push(("PATH".to_owned(), std::env::var("PATH").unwrap()));
+        variables.push(("XDG_CACHE_HOME".to_owned(), cache.display().to_string()));
+        let usual = ["verify", "--checkout", &checkout, "--base", "origin/main"];
+        let usual = [&usual[..], &["--repo", "acme/shop", "--critical", "src/**"]].concat();
+        let usual = [&usual[..], &["--sandbox", "off", "--test", &test]].concat();
+        let posting = ["--submit", &self.url, "--audience", PUBLIC_URL];
+        let words = [&usual[..], &posting, words].concat();
+        self.program(&words, &variables).await
+    }
+
+    fn clone_of_head(&self) -> String {
+        let checkout = self.folder.path().join("shop");
+        let git = |words: &[&str]| {
+            let done = Command::new("git").args(words).status().unwrap();
+            assert!(done.success(), "{words:?}");
+        };
+        let text = checkout.to_str().unwrap().to_owned();
+        if !checkout.exists() {
+            let origin = self.stage.shop.path().unwrap();
+            git(&["clone", "--quiet", origin.to_str().unwrap(), &text]);
+            let head = self.pull.head().unwrap();
+            git(&["-C", &text, "checkout", "--quiet", "--detach", &head]);
+        }
+        text
+    }
+
+    fn marks(&self) -> std::path::PathBuf {
+        self.folder.path().join("marks")
+    }
+}
+
+#[tokio::test]
+async fn a_verification_that_is_posted_in_one_go_as_the_run_makes_the_gate_merge() {
+    let desk = Desk::new().await;
+    let answer = desk.verify(&[], &desk.run_of(desk.claims())).await;
+    assert_eq!(answer.code, 0, "{}{}", answer.out, answer.err);
+    let posted = "posted: the server has stored the document\n";
+    assert!(answer.err.ends_with(posted), "{}", answer.err);
+    assert!(desk.stage.merged(&desk.pull));
+}
+
+#[tokio::test]
+async fn a_verification_that_says_no_is_posted_as_well_and_the_gate_hears_it() {
+    let desk = Desk::new().await;
+    let key = desk.file("key.pem", PEM);
+    let answer = desk.verify_that("pop()", &["--key", &key], &[]).await;
+    assert_eq!(answer.code, 1, "{}{}", answer.out, answer.err);
+    let posted = "posted: the server has stored the document\n";
+    assert!(answer.err.ends_with(posted), "{}", answer.err);
+    let told = desk.stage.reasons(&desk.pull, "second_verifier").await;
+    assert!(told.contains("rejected"), "{told}");
+    assert!(!desk.stage.merged(&desk.pull));
+}
+
+#[tokio::test]
+async fn a_verification_that_could_not_be_posted_is_kept_and_can_be_posted_from_where_it_says() {
+    use secrecy::ExposeSecret as _;
+    for out in [true, false] {
+        let desk = Desk::new().await;
+        let stranger = SigningKey::new().unwrap().pem().unwrap();
+        let stranger = desk.file("stranger.pem", stranger.expose_secret());
+        let named = desk.folder.path().join("mine.json");
+        let mut words = vec!["--key", &stranger];
+        if out {
+            words.extend(["--out", named.to_str().unwrap()]);
+        }
+        let answer = desk.verify(&words, &[]).await;
+        assert_eq!(answer.code, 1, "{}{}", answer.out, answer.err);
+        assert!(answer.err.contains("(401)"), "{}", answer.err);
+        let told = answer.err.split("The document is in ").nth(1);
+        let file = told.unwrap().split(';').next().unwrap();
+        assert_eq!(out, Path::new(file) == named, "{file}");
+        desk.nothing_came_of_it().await;
+
+        let key = desk.file("key.pem", PEM);
+        let words = [
+            "evidence", "submit", file, "--url", &desk.url, "--key", &key,
+        ];
+        let answer = desk.program(&words, &[]).await;
+        assert_eq!(answer.code, 0, "{}", answer.err);
+        assert!(desk.stage.merged(&desk.pull));
+    }
+}
+
+#[tokio::test]
+async fn who_cannot_post_is_told_before_the_first_command_runs() {
+    let desk = Desk::new().await;
+    let answer = desk.verify(&[], &[]).await;
+    assert_eq!(answer.code, 2, "{}", answer.err);
+    assert!(answer.err.contains("evidence keygen"), "{}", answer.err);
+    assert!(!desk.marks().exists(), "commands ran");
+    let run = desk.run_of(desk.claims());
+    assert_eq!(desk.verify(&[], &run).await.code, 0);
+    assert!(desk.marks().exists());
 }

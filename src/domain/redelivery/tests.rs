@@ -14,8 +14,8 @@ fn attempt(number: u64, delivery: &str, minutes: i64, code: u16) -> Attempt {
         id: number,
         delivery: id(delivery),
         at: at(minutes),
-        event: "issue_comment".to_owned(),
-        action: Some("created".to_owned()),
+        event: "pull_request".to_owned(),
+        action: Some("edited".to_owned()),
         code,
     }
 }
@@ -129,6 +129,18 @@ fn a_button_that_was_pressed_long_ago_is_not_pressed_late() {
     };
     book.read(&[pressed]);
     assert!(book.missing.is_empty());
+}
+
+#[test]
+fn a_comment_that_may_have_been_taken_back_is_not_asked_for() {
+    let mut book = Book::default();
+    let said = |number, action: &str| Attempt {
+        event: "issue_comment".to_owned(),
+        action: Some(action.to_owned()),
+        ..attempt(number, &format!("d{number}"), 0, 0)
+    };
+    book.read(&[said(1, "created"), said(2, "edited"), said(3, "deleted")]);
+    assert_eq!(due(&book, 1), [2, 3], "what takes something back is");
 }
 
 #[test]

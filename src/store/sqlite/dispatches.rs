@@ -4,7 +4,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::memory::Loaded;
-use super::rows::{document, integer, json};
+use super::rows::{document, integer, json, read};
 use crate::domain::dispatch::Record;
 use crate::domain::memory::IssuesMemory;
 use crate::domain::model::{Key, RepoId};
@@ -19,7 +19,7 @@ pub async fn load_issues(db: &mut SqliteConnection, repo: RepoId) -> Stored<Load
         .bind(integer(repo.get())?)
         .fetch_optional(db)
         .await?;
-    Loaded::read(TOLD, row)
+    read(TOLD, row)
 }
 
 /// Writes it, unless it was written since `version`; tells whether it did.

@@ -4,63 +4,14 @@
 //! found without reading documents stands in columns beside them, taken from the document at every
 //! write, so that the two cannot tell different stories.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteConnection;
 
-use super::rows::{document, integer, json, micros, repo_id};
+use super::rows::{document, in_lower_case, integer, json, micros, read, repo_id};
 use crate::domain::memory::{HeadMemory, RepoMemory};
 use crate::domain::model::{HeadSha, InstallationId, RepoId, RepoName};
-use crate::store::{Stored, Versioned};
-
-/// A document as it was loaded, with the text it had then.
-pub struct Loaded<T> {
-    /// The document; the default where nothing is remembered.
-    pub value: T,
-    /// Its version; 0 where nothing is remembered.
-    pub version: i64,
-    what: &'static str,
-    text: String,
-}
-
-impl<T: Default + Serialize + DeserializeOwned> Loaded<T> {
-    /// Reads a row of the columns `version` and `document`, or takes the default where there is none.
-    pub fn read(what: &'static str, row: Option<SqliteRow>) -> Stored<Self> {
-        let (value, version, text) = match row {
-            None => {
-                let value = T::default();
-                let text = json(what, &value)?;
-                (value, 0, text)
-            }
-            Some(row) => {
-                let text: String = row.try_get("document")?;
-                (document(what, &text)?, row.try_get("version")?, text)
-            }
-        };
-        Ok(Self {
-            value,
-            version,
-            what,
-            text,
-        })
-    }
-
-    /// Whether the document says something else than when it was loaded. A repeated delivery changes
-    /// nothing, and then costs no write and voids no pass's reading.
-    pub fn changed(&self) -> Stored<bool> {
-        Ok(json(self.what, &self.value)? != self.text)
-    }
-}
-
-impl<T> From<Loaded<T>> for Versioned<T> {
-    fn from(loaded: Loaded<T>) -> Self {
-        Self {
-            value: loaded.value,
-            version: loaded.version,
-        }
-    }
-}
+use crate::store::Stored;
+pub use crate::store::values::Loaded;
 
 /// What is remembered of a repository.
 pub async fn load_repo(db: &mut SqliteConnection, repo: RepoId) -> Stored<Loaded<RepoMemory>> {
@@ -68,7 +19,7 @@ pub async fn load_repo(db: &mut SqliteConnection, repo: RepoId) -> Stored<Loaded
         .bind(integer(repo.get())?)
         .fetch_optional(db)
         .await?;
-    Loaded::read("what is remembered of a repository", row)
+    read("what is remembered of a repository", row)
 }
 
 /// Writes a repository's document, unless it was written since `version`; tells whether it did.
@@ -115,10 +66,6 @@ pub async fn save_repo(
     .execute(tx)
     .await?;
     Ok(true)
-}
-
-fn in_lower_case(name: &RepoName) -> String {
-    name.to_string().to_ascii_lowercase()
 }
 
 /// The repository with this name: the one that holds it, or the one that had it last.
@@ -182,7 +129,7 @@ pub async fn load_head(
         .bind(head.as_str())
         .fetch_optional(db)
         .await?;
-    Loaded::read("what is remembered of a commit", row)
+    read("what is remembered of a commit", row)
 }
 
 /// Writes a commit's document, unless it was written since `version`; tells whether it did.

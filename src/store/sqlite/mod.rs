@@ -44,8 +44,8 @@ use sqlx::sqlite::{
 use sqlx::{SqlSafeStr, Sqlite as Database, Transaction};
 
 use super::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Lease, NewDelivery,
-    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
+    NewDelivery, NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 use crate::domain::dispatch;
 use crate::domain::evidence::Posted;
@@ -457,6 +457,14 @@ impl Store for Sqlite {
 
     async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
         ledger::of(&mut *self.read().await?, repo, number).await
+    }
+
+    async fn prune(&self, keep: Keep, limit: u32) -> Stored<u64> {
+        let old = upkeep::old(&mut *self.read().await?, keep.rest, limit).await?;
+        let mut tx = self.write_lightly().await?;
+        let gone = upkeep::prune(&mut tx, old, keep, limit).await?;
+        tx.commit().await?;
+        Ok(gone)
     }
 
     async fn figures(&self) -> Stored<Figures> {

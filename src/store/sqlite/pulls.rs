@@ -6,7 +6,7 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::memory::Loaded;
-use super::rows::{document, integer, json, micros, pull_number, repo_id};
+use super::rows::{document, integer, json, micros, pull_number, read, repo_id};
 use crate::domain::facts::{Freeze, PullState};
 use crate::domain::memory::{PullMemory, PullRecord, RepoMemory};
 use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId};
@@ -26,7 +26,7 @@ pub async fn load(
         .bind(integer(number.get())?)
         .fetch_optional(db)
         .await?;
-    Loaded::read(DOCUMENT, row)
+    read(DOCUMENT, row)
 }
 
 /// Writes a pull request's document, unless it was written since `version`; tells whether it did.

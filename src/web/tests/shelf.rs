@@ -13,8 +13,8 @@ use crate::domain::model::{
     BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
 };
 use crate::store::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Lease, NewDelivery,
-    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
+    NewDelivery, NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 
 /// What is on the shelf.
@@ -124,6 +124,10 @@ impl Store for Shelf {
             .filter(|entry| entry.number == Some(number));
         Ok(its.cloned().collect())
     }
+    async fn prune(&self, _keep: Keep, _limit: u32) -> Stored<u64> {
+        unreachable!("nothing is let go for a page")
+    }
+
     async fn figures(&self) -> Stored<Figures> {
         self.answers()?;
         Ok(Figures::default())
