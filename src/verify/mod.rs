@@ -55,7 +55,7 @@ use crate::domain::evidence::MutantStatus;
 use crate::domain::policy::MutationCheck;
 use diff::Change;
 use ends::{Ends, Origin};
-use hunt::{Bag, Bounds, Hunt};
+use hunt::{Bounds, Hunt};
 use journal::Journal;
 use reading::{Health, Reports, Tests};
 use report::{Baseline, Found};
@@ -239,20 +239,18 @@ pub async fn verify(request: &Request, clock: &Clock, watch: &dyn Watch) -> Resu
         };
         let jobs = request.limits.jobs;
         let hunted = hunt.go(&spots, workshop, jobs, &mut journal).await;
-        let Bag {
-            tried,
-            workshops,
-            doubt,
-        } = hunted.map_err(Fault::Internal)?;
+        let bag = hunted.map_err(Fault::Internal)?;
         watch.said(Said::Step("comparing the tree with the head's".to_owned()));
-        let tree = restored(&yard, &workshops).await.map_err(Fault::Internal)?;
+        let tree = restored(&yard, &bag.workshops)
+            .await
+            .map_err(Fault::Internal)?;
         report.mutants(Found {
             check: &request.check,
             comparison: &change.comparison,
             spots: &spots,
-            tried,
+            tried: bag.tried,
             tree,
-            doubt,
+            doubt: bag.doubt,
             named: tests.log.is_some(),
             lineless: spots::lineless(&change.comparison, &request.check),
         });
