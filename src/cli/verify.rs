@@ -68,6 +68,9 @@ pub struct VerifyArgs {
     /// What the tests run against for real, such as `postgres:15`
     #[arg(long, value_name = "NAME")]
     against: Vec<String>,
+    /// Hand this variable on to the commands, though it looks like a secret
+    #[arg(long, value_name = "NAME")]
+    env: Vec<String>,
     /// How long any one command may take [default: by the head's own times]
     #[arg(long, value_name = "D", value_parser = duration)]
     timeout: Option<Duration>,
@@ -233,6 +236,7 @@ async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complai
             test: args.test,
             junit: args.junit,
             against: args.against,
+            env: args.env,
         },
         check,
         limits: Limits {

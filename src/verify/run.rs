@@ -219,7 +219,7 @@ mod tests {
             work: folder.to_owned(),
             scratch: folder.to_owned(),
             walls: Walls::None("a test".to_owned()),
-            environment: environment(std::env::vars_os()),
+            environment: environment(std::env::vars_os(), &[]),
         }
     }
 
