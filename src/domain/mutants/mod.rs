@@ -155,6 +155,11 @@ pub fn rounds(file: &FileText, hunk: &ChangedHunk) -> Vec<Vec<Mutant>> {
     rounds
 }
 
+/// Whether a parser reads the language of a path, so that it is known where its texts and comments are.
+pub fn is_read(path: &str) -> bool {
+    Language::of(path).is_some()
+}
+
 /// Whether a hunk touches nothing but comments and blanks, on both sides, so that no test can see it.
 ///
 /// Asked of the parser alone: in a language without one, and where it does not understand the lines, the
