@@ -27,13 +27,6 @@ pub fn text_of(file: &Path) -> Result<String, Complaint> {
     let read = if file.as_os_str() == "-" {
         std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes)
     } else {
-        // A pipe with nobody at its other end is waited for without end.
-        let known = std::fs::metadata(file).map_err(|error| unreadable(&error))?;
-        if !known.is_file() {
-            return Err(unreadable(
-                &"it is no plain file; what comes through a pipe is read as `-`",
-            ));
-        }
         std::fs::File::open(file).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
     };
     read.map_err(|error| unreadable(&error))?;

@@ -32,6 +32,15 @@ pub(super) fn text_of(file: &Path) -> Result<String, Complaint> {
     String::from_utf8(bytes_of(file)?).map_err(|_| unreadable(file, &"it is not UTF-8 text"))
 }
 
+/// The text of a document: a plain file, or `-` for standard input.
+pub(super) fn document(file: &Path) -> Result<String, Complaint> {
+    if file.as_os_str() != "-" && std::fs::metadata(file).is_ok_and(|known| !known.is_file()) {
+        let why = "it is no plain file; what comes through a pipe is read as `-`";
+        return Err(unreadable(file, &why));
+    }
+    super::text_of(file)
+}
+
 /// Refuses a file that does not lie in this folder.
 pub(super) fn within(folder: &Path, file: &Path) -> Result<(), Complaint> {
     let real = |path: &Path| {
@@ -68,11 +77,13 @@ mod tests {
         for odd in [pipe.as_path(), scratch.path()] {
             let told = bytes_of(odd).unwrap_err();
             assert!(told.text.ends_with("it is no plain file"), "{}", told.text);
-            let told = super::super::text_of(odd).unwrap_err();
+            let told = document(odd).unwrap_err();
             assert!(told.text.contains("it is no plain file"), "{}", told.text);
         }
         std::fs::write(scratch.path().join("plain"), "a").unwrap();
-        assert_eq!(text_of(&scratch.path().join("plain")).unwrap(), "a");
+        for read in [text_of, document] {
+            assert_eq!(read(&scratch.path().join("plain")).unwrap(), "a");
+        }
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub fn check(args: &CheckArgs) -> Ended {
             print!("{told}");
             good
         } else {
-            let appraisal = appraise(&text_of(file)?, &binding);
+            let appraisal = appraise(&files::document(file)?, &binding);
             print!(
                 "{}",
                 told(&file.display().to_string(), &appraisal, &binding)
