@@ -42,6 +42,8 @@ pub struct Looking {
     pub gather: Gather,
     /// How GitHub is asked.
     pub reads: Arc<dyn Reads>,
+    /// No database of a server is there: what only such a one holds is not seen.
+    pub alone: bool,
 }
 
 impl Looking {
@@ -53,9 +55,9 @@ impl Looking {
         let client = super::serve::client(&from.credentials)?;
         let reads: Arc<dyn Reads> = Arc::new(client);
         let own = reads.app().await.map_err(remote)?;
-        let url = match database::file_of(&from.database) {
-            Some(file) if file.exists() => from.database.as_str(),
-            _ => "sqlite::memory:",
+        let (url, alone) = match database::file_of(&from.database) {
+            Some(file) if file.exists() => (from.database.as_str(), false),
+            _ => ("sqlite::memory:", true),
         };
         let store: Arc<dyn Store> = database::open(url).await?;
         let repo = match reads.repository(name).await {
@@ -79,6 +81,7 @@ impl Looking {
             gather: Gather::new(store, reads.clone(), Clock::System, own.id),
             repo,
             reads,
+            alone,
         })
     }
 
