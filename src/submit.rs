@@ -181,7 +181,7 @@ pub async fn submit(
             )));
         }
         watch.pause(again.unwrap_or(pause), &what).await;
-        pause = (pause * 2).min(LONGEST);
+        pause *= 2;
     }
     Err(Failure::Remote("the document was not posted".to_owned()))
 }

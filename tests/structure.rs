@@ -62,7 +62,7 @@ const DOMAIN: &[&[&str]] = &[
     &[
         "facts", "policy", "command", "request", "evidence", "ledger", "event", "memory",
     ],
-    &["patch", "testlog", "mutants", "import"],
+    &["patch", "testlog", "mutants", "import", "redelivery"],
     &["gate", "verdict", "landing", "doctor"],
     &["preview", "hypothesis"],
     &["render"],

@@ -43,6 +43,8 @@ pub struct Looking {
     pub gather: Gather,
     /// How GitHub is asked.
     pub reads: Arc<dyn Reads>,
+    /// No database of a server is there: what only such a one holds is not seen.
+    pub alone: bool,
 }
 
 impl Looking {
@@ -54,10 +56,16 @@ impl Looking {
         let client = super::serve::client(&from.credentials)?;
         let reads: Arc<dyn Reads> = Arc::new(client);
         let own = reads.app().await.map_err(remote)?;
+<<<<<<< HEAD
         let url = if database::is_there(&from.database).await? {
             from.database.as_str()
         } else {
             "sqlite::memory:"
+=======
+        let (url, alone) = match database::file_of(&from.database) {
+            Some(file) if file.exists() => (from.database.as_str(), false),
+            _ => ("sqlite::memory:", true),
+>>>>>>> submit
         };
         let store: Arc<dyn Store> = database::open(url).await?;
         let repo = match reads.repository(name).await {
@@ -81,6 +89,7 @@ impl Looking {
             gather: Gather::new(store, reads.clone(), Clock::System, own.id),
             repo,
             reads,
+            alone,
         })
     }
 

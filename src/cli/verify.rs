@@ -8,6 +8,7 @@
 //! the commands (`verify::sandbox`); a key in a file is not, wherever they are not shut in, so changes of
 //! strangers are better posted from elsewhere, by `countersign evidence submit`.
 
+mod patterns;
 mod show;
 
 use std::io::IsTerminal;
@@ -23,6 +24,7 @@ use crate::domain::evidence::{FENCE, Outcome};
 use crate::domain::policy::globs::Globs;
 use crate::domain::policy::{self, MutationCheck, MutationDemand, Timeouts};
 use crate::verify::{self, Budget, Choice, Commands, Fault, Limits, Report, Request, Said, Watch};
+pub(super) use show::visible;
 
 /// What is not critical unless somebody says so: texts and tests.
 const USUAL_EXCEPTIONS: [&str; 9] = [
@@ -207,6 +209,9 @@ async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complai
         }
     }
     let check = check(&args, watch)?;
+    if args.policy.is_none() {
+        patterns::each_matches(&args.checkout, &[&args.base, &args.head], &args.critical).await?;
+    }
     let repository = match &args.repo {
         Some(repo) => repo.to_string(),
         None => verify::named_by_origin(&args.checkout)
@@ -288,7 +293,8 @@ fn check(args: &VerifyArgs, watch: &dyn Watch) -> Result<MutationCheck, Complain
         watch.said(Said::Note(format!("critical is everything but {except}")));
     }
     let globs = |flag: &str, patterns: &[String]| {
-        Globs::paths(patterns).map_err(|(index, why)| {
+        let patterns = patterns::from_the_top(flag, patterns)?;
+        Globs::paths(&patterns).map_err(|(index, why)| {
             Complaint::new(Exit::Usage, format!("{flag} {}: {why}", patterns[index]))
         })
     };

@@ -337,6 +337,10 @@ fn wrong_use_says_what_to_do() {
     };
     assert!(told(&["--test", "true", "--head", "gone"]).contains("git fetch origin gone"));
     assert!(told(&["--test", " "]).contains("--test is empty"));
+    for slip in ["srcc/**", "SRC/**", "../x/src/**"] {
+        let told = told(&["--test", "true", "--critical", slip]);
+        assert!(told.contains(&format!("--critical {slip:?}")), "{told}");
+    }
     project.git(&["remote", "remove", "origin"]);
     assert!(told(&["--test", "true"]).contains("--repo OWNER/NAME"));
     project.git(&["branch", "-m", "main", "trunk"]);
