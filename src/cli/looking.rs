@@ -56,16 +56,11 @@ impl Looking {
         let client = super::serve::client(&from.credentials)?;
         let reads: Arc<dyn Reads> = Arc::new(client);
         let own = reads.app().await.map_err(remote)?;
-<<<<<<< HEAD
-        let url = if database::is_there(&from.database).await? {
-            from.database.as_str()
-        } else {
+        let alone = !database::is_there(&from.database).await?;
+        let url = if alone {
             "sqlite::memory:"
-=======
-        let (url, alone) = match database::file_of(&from.database) {
-            Some(file) if file.exists() => (from.database.as_str(), false),
-            _ => ("sqlite::memory:", true),
->>>>>>> submit
+        } else {
+            from.database.as_str()
         };
         let store: Arc<dyn Store> = database::open(url).await?;
         let repo = match reads.repository(name).await {
