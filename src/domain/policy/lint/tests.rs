@@ -832,7 +832,12 @@ fn workflows_alone_that_nobody_starts_are_warned_of_with_the_line_to_add() {
         .replace("verify.yml", "weekly.yml");
     for nothing in [
         &asked,
-        &format!("{nightly}{}", asked.replace("nightly", "asked")),
+        &format!(
+            "{nightly}{}",
+            asked
+                .replace("nightly", "asked")
+                .replace("verify.yml", "asked.yml")
+        ),
         &format!("{nightly}  codex: {{ app: codex-verify, vendor: openai }}\n"),
         &format!("{nightly}  alice: {{ user: alice, vendor: human }}\n"),
         &format!("{nightly}{sealed}"),
