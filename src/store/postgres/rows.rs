@@ -2,37 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use sqlx::Row;
-use sqlx::postgres::PgRow;
-
-use crate::domain::model::{PullNumber, RepoId};
-use crate::store::Stored;
-pub use crate::store::values::*;
-
-/// A count from its column; a negative one was not written here.
-pub fn count(row: &PgRow, column: &str) -> Stored<u64> {
-    let count: i64 = row.try_get(column)?;
-    u64::try_from(count).map_err(|_| corrupt(column, count))
-}
-
-/// A small count from its column.
-pub fn small_count(row: &PgRow, column: &str) -> Stored<u32> {
-    Ok(u32::try_from(count(row, column)?).unwrap_or(u32::MAX))
-}
-
-/// A repository's id from its column.
-pub fn repo_id(row: &PgRow, column: &str) -> Stored<RepoId> {
-    let id = count(row, column)?;
-    RepoId::new(id).ok_or_else(|| corrupt("a repository's id", id))
-}
-
-/// A pull request's number from the column `number`.
-pub fn pull_number(row: &PgRow) -> Stored<PullNumber> {
-    let number = count(row, "number")?;
-    PullNumber::new(number).ok_or_else(|| corrupt("a pull request's number", number))
-}
+pub use super::columns::*;
 
 /// A text as PostgreSQL can keep it: NUL is the one character that it cannot, and a delivery that holds one
 /// must not be one that can never be stored.
@@ -42,15 +12,4 @@ pub fn text(said: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(said)
     }
-}
-
-/// A document from the columns `version` and `document` of a row, or the default where there is none.
-pub fn read<T: Default + Serialize + DeserializeOwned>(
-    what: &'static str,
-    row: Option<PgRow>,
-) -> Stored<Loaded<T>> {
-    let kept = row
-        .map(|row| Ok::<_, sqlx::Error>((row.try_get("version")?, row.try_get("document")?)))
-        .transpose()?;
-    Loaded::read(what, kept)
 }

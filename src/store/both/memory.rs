@@ -5,8 +5,8 @@
 //! write, so that the two cannot tell different stories.
 
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
+use super::Db;
 use super::rows::{document, in_lower_case, integer, json, micros, read, repo_id};
 use crate::domain::memory::{HeadMemory, RepoMemory};
 use crate::domain::model::{HeadSha, InstallationId, RepoId, RepoName};
@@ -14,7 +14,7 @@ use crate::store::Stored;
 pub use crate::store::values::Loaded;
 
 /// What is remembered of a repository.
-pub async fn load_repo(db: &mut SqliteConnection, repo: RepoId) -> Stored<Loaded<RepoMemory>> {
+pub async fn load_repo(db: &mut Db, repo: RepoId) -> Stored<Loaded<RepoMemory>> {
     let row = sqlx::query("select version, document from repos where id = $1")
         .bind(integer(repo.get())?)
         .fetch_optional(db)
@@ -28,7 +28,7 @@ pub async fn load_repo(db: &mut SqliteConnection, repo: RepoId) -> Stored<Loaded
 /// would tell of the former holder's new name may be late or lost. Saying a name *again* claims
 /// nothing, or a late word about the former holder would take the name back.
 pub async fn save_repo(
-    tx: &mut SqliteConnection,
+    tx: &mut Db,
     repo: RepoId,
     memory: &RepoMemory,
     version: i64,
@@ -42,7 +42,7 @@ pub async fn save_repo(
         "insert into repos (id, version, named, name, installation, active, document) \
          values ($1, $2 + 1, $3, $3, $4, $5, $6) \
          on conflict (id) do update set version = excluded.version, \
-         name = case when repos.named is excluded.named then repos.name else excluded.name end, \
+         name = case when repos.named is not distinct from excluded.named then repos.name else excluded.name end, \
          named = excluded.named, installation = excluded.installation, \
          active = excluded.active, document = excluded.document \
          where repos.version = $2",
@@ -69,7 +69,7 @@ pub async fn save_repo(
 }
 
 /// The repository with this name: the one that holds it, or the one that had it last.
-pub async fn repo_named(db: &mut SqliteConnection, name: &RepoName) -> Stored<Option<RepoId>> {
+pub async fn repo_named(db: &mut Db, name: &RepoName) -> Stored<Option<RepoId>> {
     let row = sqlx::query(
         "select id from repos where named = $1 order by name is null, active desc limit 1",
     )
@@ -80,7 +80,7 @@ pub async fn repo_named(db: &mut SqliteConnection, name: &RepoName) -> Stored<Op
 }
 
 /// Every repository in which the App may act, by name.
-pub async fn active_repos(db: &mut SqliteConnection) -> Stored<Vec<RepoMemory>> {
+pub async fn active_repos(db: &mut Db) -> Stored<Vec<RepoMemory>> {
     let rows = sqlx::query("select document from repos where active order by named, id")
         .fetch_all(db)
         .await?;
@@ -95,10 +95,7 @@ pub async fn active_repos(db: &mut SqliteConnection) -> Stored<Vec<RepoMemory>> 
 }
 
 /// Every known repository of an installation.
-pub async fn repos_of(
-    db: &mut SqliteConnection,
-    installation: InstallationId,
-) -> Stored<Vec<RepoId>> {
+pub async fn repos_of(db: &mut Db, installation: InstallationId) -> Stored<Vec<RepoId>> {
     let rows = sqlx::query("select id from repos where installation = $1 order by id")
         .bind(integer(installation.get())?)
         .fetch_all(db)
@@ -107,10 +104,7 @@ pub async fn repos_of(
 }
 
 /// The repositories of an installation in which the App may act.
-pub async fn active_repos_of(
-    db: &mut SqliteConnection,
-    installation: InstallationId,
-) -> Stored<Vec<RepoId>> {
+pub async fn active_repos_of(db: &mut Db, installation: InstallationId) -> Stored<Vec<RepoId>> {
     let rows = sqlx::query("select id from repos where installation = $1 and active order by id")
         .bind(integer(installation.get())?)
         .fetch_all(db)
@@ -119,11 +113,7 @@ pub async fn active_repos_of(
 }
 
 /// What is remembered of a commit.
-pub async fn load_head(
-    db: &mut SqliteConnection,
-    repo: RepoId,
-    head: &HeadSha,
-) -> Stored<Loaded<HeadMemory>> {
+pub async fn load_head(db: &mut Db, repo: RepoId, head: &HeadSha) -> Stored<Loaded<HeadMemory>> {
     let row = sqlx::query("select version, document from heads where repo = $1 and head = $2")
         .bind(integer(repo.get())?)
         .bind(head.as_str())
@@ -134,7 +124,7 @@ pub async fn load_head(
 
 /// Writes a commit's document, unless it was written since `version`; tells whether it did.
 pub async fn save_head(
-    tx: &mut SqliteConnection,
+    tx: &mut Db,
     repo: RepoId,
     head: &HeadSha,
     memory: &HeadMemory,
@@ -158,11 +148,7 @@ pub async fn save_head(
 }
 
 /// Whether GitHub already said that a commit is no open pull request's head.
-pub async fn is_nobodys_head(
-    db: &mut SqliteConnection,
-    repo: RepoId,
-    head: &HeadSha,
-) -> Stored<bool> {
+pub async fn is_nobodys_head(db: &mut Db, repo: RepoId, head: &HeadSha) -> Stored<bool> {
     let row = sqlx::query(
         "select 1 from heads where repo = $1 and head = $2 and no_pulls_at is not null",
     )
