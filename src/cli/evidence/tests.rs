@@ -1,6 +1,8 @@
 //! What is said of evidence, and the corpus, case by case.
 
 use super::*;
+use crate::domain::evidence::{EvidenceBase, Mutant};
+use crate::domain::import::{Found, Given, conclude, stryker};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/evidence")
@@ -56,45 +58,17 @@ fn sound_evidence_is_told_in_short_and_faulty_evidence_fault_by_fault() {
 
 #[test]
 fn an_import_is_told_with_what_it_cannot_tell() {
-    use crate::domain::evidence::EvidenceBase;
-    use crate::domain::import::{Given, conclude, stryker};
-    let oid = |digit: &str| Oid::parse(&digit.repeat(40)).unwrap();
-    let found = stryker::read(include_str!("../../../tests/reports/stryker.json"), "").unwrap();
-    let given = Given {
-        repo: RepoName::parse("acme/shop").unwrap(),
-        head: oid("b").into(),
-        base: EvidenceBase {
-            name: BaseRef::parse("main").unwrap(),
-            sha: oid("a"),
-        },
-        tree: oid("c"),
-        context: "import-1".into(),
-        vendor: None,
-        model: None,
-        baseline: (Some(1), Some(0)),
-        test_command: None,
-        files: None,
-    };
-    let mut found = found;
     // Names depend on what the test log knows of this runner; the table does not.
-    for mutant in &mut found.mutants {
-        mutant.killed_by.truncate(0);
-    }
-    let statement = conclude(&found, &given).unwrap();
+    let (found, statement) = of_stryker(|mutant| mutant.killed_by.truncate(0));
     insta::assert_snapshot!("import", import::told(&found, &statement));
 }
 
-/// The statement of a report in which everything was killed, by these names.
-fn imported(killed_by: &str) -> (crate::domain::import::Found, Statement) {
-    use crate::domain::evidence::EvidenceBase;
-    use crate::domain::import::{Given, conclude, stryker};
+/// The report of a real run, with each mutant changed, and the statement made of it.
+fn of_stryker(change: impl FnMut(&mut Mutant)) -> (Found, Statement) {
     let oid = |digit: &str| Oid::parse(&digit.repeat(40)).unwrap();
     let report = include_str!("../../../tests/reports/stryker.json");
     let mut found = stryker::read(report, "").unwrap();
-    for mutant in &mut found.mutants {
-        mutant.status = MutantStatus::Killed;
-        mutant.killed_by = vec![killed_by.to_owned()];
-    }
+    found.mutants.iter_mut().for_each(change);
     let given = Given {
         repo: RepoName::parse("acme/shop").unwrap(),
         head: oid("b").into(),
@@ -112,6 +86,14 @@ fn imported(killed_by: &str) -> (crate::domain::import::Found, Statement) {
     };
     let statement = conclude(&found, &given).unwrap();
     (found, statement)
+}
+
+/// The statement of a report in which everything was killed, by these names.
+fn imported(killed_by: &str) -> (Found, Statement) {
+    of_stryker(|mutant| {
+        mutant.status = MutantStatus::Killed;
+        mutant.killed_by = vec![killed_by.to_owned()];
+    })
 }
 
 #[test]
