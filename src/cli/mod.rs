@@ -18,6 +18,7 @@ mod scorecard;
 mod serve;
 mod setup;
 mod simulate;
+mod stops;
 mod verify;
 
 use std::ffi::OsString;

@@ -18,6 +18,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::evidence::Post;
+use super::stops::Stops;
 use super::{Complaint, Ended, Exit};
 use crate::clock::Clock;
 use crate::domain::evidence::{FENCE, Outcome};
@@ -174,10 +175,11 @@ pub async fn run(args: VerifyArgs) -> Ended {
     };
     let watch = show::Progress::new();
     let request = request(args, &watch).await?;
+    let mut stops = Stops::listen();
     let report = tokio::select! {
         report = verify::verify(&request, &Clock::System, &watch) => report,
         // Dropping the other branch ends what it started.
-        () = super::serve::asked_to_stop() => {
+        () = stops.next() => {
             watch.end();
             let text = "interrupted; `--resume` goes on from here";
             return Err(Complaint::new(Exit::No, text));
