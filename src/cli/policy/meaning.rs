@@ -96,7 +96,7 @@ fn verifier(verifier: &Verifier, lines: &mut Lines) {
     lines.say("verifier", format!("{} = {who} ({make})", verifier.name));
     let deadline = span(verifier.deadline);
     match &verifier.request {
-        None => lines.under("asked by nobody: it comes by itself"),
+        None => lines.under("not asked by Countersign: it names no `request`"),
         Some(request) => {
             let how = match request {
                 Request::Workflow(path) => format!("starting {path}"),
