@@ -27,7 +27,10 @@ fn is_there(stage: &Stage) -> bool {
 }
 
 fn deletions(stage: &Stage) -> usize {
-    stage.github.calls_to("DELETE", "/git/refs/heads/").len()
+    stage
+        .github
+        .calls_to("DELETE", "/git/refs/heads/agent/start")
+        .len()
 }
 
 async fn why_left(stage: &Stage) -> Vec<String> {
@@ -84,7 +87,12 @@ async fn a_branch_that_another_pull_request_is_stacked_on_stays_and_that_is_told
 #[tokio::test]
 async fn a_deletion_whose_answer_was_lost_is_read_back_and_not_tried_again() {
     let stage = deleting().await;
-    let plan = FaultPlan::none().with("DELETE", "/git/refs/heads/", 1, Fault::DoneThen502);
+    let plan = FaultPlan::none().with(
+        "DELETE",
+        "/git/refs/heads/agent/start",
+        1,
+        Fault::DoneThen502,
+    );
     stage.github.set_faults(plan);
     merged(&stage).await;
     stage.after(600).await;
