@@ -20,8 +20,8 @@
 //! Known and left: between two pages of a list without a total (pull requests, comments, reviews) an
 //! item can slip over the page's edge when an earlier one disappears; the next pass sees it. Spacing
 //! writes a second apart is for whoever has many of them. A read that gets no answer takes up to three
-//! times [`Timeouts::whole`]; a lease must outlast that. There are no conditional requests: `transport`
-//! says why.
+//! times [`Timeouts::whole`]; a lease must outlast that. The App's own calls are not
+//! conditional: they are few.
 
 use std::time::Duration;
 
@@ -31,6 +31,7 @@ use serde_json::{Value, json};
 
 use super::auth::{AppKey, KeyError};
 use super::issuer::Published;
+use super::kept::Shelves;
 use super::quota::{Brake, Budget, Limit, Principal};
 use super::tokens::{Minted, Token, Tokens};
 use super::transport::{Reply, Transport};
@@ -100,6 +101,7 @@ pub struct Client {
     pub(super) published: Published,
     tokens: Tokens,
     brake: Brake,
+    shelves: Shelves,
 }
 
 impl std::fmt::Debug for Client {
@@ -145,6 +147,7 @@ impl Client {
             pauses: options.timeouts.pauses,
             tokens: Tokens::default(),
             brake: Brake::default(),
+            shelves: Shelves::default(),
         })
     }
 
@@ -327,10 +330,38 @@ impl Client {
         }
     }
 
+    /// A read that was answered before is asked for on the condition that it changed.
     async fn sent(&self, who: Principal, ask: &Ask, secret: &SecretString) -> Answer<Reply> {
+        if ask.method != Method::GET || who == Principal::App {
+            return self.sent_plainly(who, ask, secret, None).await;
+        }
+        if let Some(kept) = self.shelves.find(who, &ask.address) {
+            let unless = Some(&kept.etag);
+            let reply = self.sent_plainly(who, ask, secret, unless).await?;
+            if reply.status != http::StatusCode::NOT_MODIFIED {
+                self.shelves.note(who, &ask.address, &reply);
+                return Ok(reply);
+            }
+            if let Some(whole) = kept.confirmed_by(reply) {
+                return Ok(whole);
+            }
+        }
+        let reply = self.sent_plainly(who, ask, secret, None).await?;
+        self.shelves.note(who, &ask.address, &reply);
+        Ok(reply)
+    }
+
+    async fn sent_plainly(
+        &self,
+        who: Principal,
+        ask: &Ask,
+        secret: &SecretString,
+        unless: Option<&http::HeaderValue>,
+    ) -> Answer<Reply> {
+        let (method, body) = (&ask.method, ask.body.as_ref());
         let reply = self
             .transport
-            .send(&ask.method, &ask.address, Some(secret), ask.body.as_ref())
+            .send(method, &ask.address, Some(secret), body, unless)
             .await?;
         if let Some(limit) = reply.limit(self.now()) {
             self.hold(who, ask.budget, limit);

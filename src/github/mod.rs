@@ -35,6 +35,7 @@
 pub mod auth;
 pub mod client;
 pub mod issuer;
+mod kept;
 mod listing;
 mod merging;
 mod quota;
