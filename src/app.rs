@@ -91,6 +91,10 @@ impl App {
             api_token: parts.api_token,
             ready: ready.clone(),
             addresses: parts.addresses.clone(),
+            budgets: {
+                let reads = reads.clone();
+                Arc::new(move || reads.budgets())
+            },
         };
         let addresses = parts.addresses;
         let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone());

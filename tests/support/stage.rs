@@ -452,6 +452,7 @@ pub fn client(github: &Simulator, api_url: &str, clock: Clock) -> Arc<Client> {
         clock,
         timeouts: Timeouts {
             pauses: [Duration::ZERO; 2],
+            between_writes: Duration::ZERO,
             ..Timeouts::default()
         },
     });

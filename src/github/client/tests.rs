@@ -233,9 +233,9 @@ fn unchanging(seen: &Seen) -> Option<Say> {
     if !second {
         headers.push(("link", format!("<{path}&page=2>; rel=\"next\"")));
     }
-    let ids = if second { 100..150 } else { 0..100 };
+    let ids: std::ops::Range<u64> = if second { 100..150 } else { 0..100 };
     // A list does not say whether each can be merged.
-    let listed = |id| {
+    let listed = |id: u64| {
         let mut pull = pull_in(1_296_269, id + 1);
         let fields = pull.as_object_mut().expect("an object");
         fields.remove("mergeable");
