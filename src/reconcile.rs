@@ -121,7 +121,8 @@ impl Reconcile {
             Key::Pull(repo, number) => self.pull(lease, repo, number).await,
             Key::Head(repo, head) => self.sweep.head(repo, &head).await.map_err(PassError::from),
             Key::Repo(repo) => {
-                let swept = class::within(Class::Sweep, self.sweep.repo(repo));
+                let swept = self.sweep.repo(repo, lease.confirm());
+                let swept = class::within(Class::Sweep, swept);
                 swept.await.map_err(PassError::from)
             }
             Key::Dispatch(repo) => {
@@ -150,6 +151,8 @@ impl Reconcile {
         let Some(kept) = self.gather.kept(repo, number).await? else {
             return Ok(Finish::Done { again: None });
         };
+        let span = tracing::Span::current();
+        span.record("installation", kept.repo.installation.get());
         let mut record = kept.record.clone();
 
         // gather, evaluate; and again on confirmed facts when that may change what is done
@@ -165,6 +168,7 @@ impl Reconcile {
         }
 
         if let Some(pull) = gathered.snapshot.pull.known() {
+            span.record("head", pull.head.as_str());
             record.requests.void(pull, &gathered.snapshot.policy);
         }
 

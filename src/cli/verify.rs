@@ -3,7 +3,10 @@
 //! Progress and complaints go to standard error; standard output holds the one answer that was asked for:
 //! the table for people, the document (`--json`), or the block for a review (`--review`).
 //!
-//! Left out: posting the document. [`Outputs::give`] has it.
+//! `--submit` posts the document as well, after it was written and printed, whatever it concludes: a "no" is
+//! evidence too. Who posts is found before the first command runs. What identity the run has is kept from
+//! the commands (`verify::sandbox`); a key in a file is not, wherever they are not shut in, so changes of
+//! strangers are better posted from elsewhere, by `countersign evidence submit`.
 
 mod show;
 
@@ -13,6 +16,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::evidence::Post;
 use super::{Complaint, Ended, Exit};
 use crate::clock::Clock;
 use crate::domain::evidence::{FENCE, Outcome};
@@ -101,6 +105,16 @@ pub struct VerifyArgs {
     /// Print the evidence as the fenced block that a review or comment carries
     #[arg(long, conflicts_with = "json")]
     review: bool,
+    /// Post the evidence to the server at this public address, as the GitHub Actions run that this is, or
+    /// signed with `--key`
+    #[arg(long, value_name = "URL")]
+    submit: Option<String>,
+    /// Sign what is posted with this ed25519 key (PKCS#8 PEM)
+    #[arg(long, value_name = "FILE", requires = "submit")]
+    key: Option<PathBuf>,
+    /// The server's COUNTERSIGN_PUBLIC_URL, where it is reached by another address than that
+    #[arg(long, value_name = "URL", requires = "submit")]
+    audience: Option<String>,
     /// Go on with a verification that was cut off; without this, everything is run again
     #[arg(long)]
     resume: bool,
@@ -119,21 +133,14 @@ enum SandboxWord {
     Require,
 }
 
+/// The longest time that a run may be given, in seconds: a week.
+const LONGEST: i64 = 604_800;
+
 fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let (number, unit) = text.split_at(digits);
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 60 * 60,
-        _ => return Err("write a whole number and a unit: `90s`, `10m` or `2h`".to_owned()),
-    };
-    let length = number
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(seconds));
-    match length {
-        Some(length @ 1..=604_800) => Ok(Duration::from_secs(length)),
+    let how = "write a whole number and a unit: `90s`, `10m`, `2h` or `1d`";
+    let length = policy::span(text).ok_or(how)?;
+    match length.num_seconds() {
+        1..=LONGEST => length.to_std().map_err(|error| error.to_string()),
         _ => Err("between `1s` and a week".to_owned()),
     }
 }
@@ -146,8 +153,15 @@ fn budget(text: &str) -> Result<Budget, String> {
     }
 }
 
-/// Runs it: 0 approved, 1 rejected or inconclusive.
+/// Runs it: 0 approved (and posted, if that was asked for), 1 rejected or inconclusive.
 pub async fn run(args: VerifyArgs) -> Ended {
+    let post = match &args.submit {
+        Some(url) => {
+            let (key, audience) = (args.key.as_deref(), args.audience.as_deref());
+            Some(Post::prepare(url, key, audience)?)
+        }
+        None => None,
+    };
     let outputs = Outputs {
         out: args.out.clone(),
         json: args.json,
@@ -169,7 +183,11 @@ pub async fn run(args: VerifyArgs) -> Ended {
         Fault::Use(text) => Complaint::new(Exit::Usage, text),
         Fault::Internal(text) => Complaint::new(Exit::Internal, text),
     })?;
-    outputs.give(&report)?;
+    let document = outputs.give(&report)?;
+    if let Some(post) = post {
+        let sent = post.send(&document).await;
+        sent.map_err(|complaint| outputs.keep(&document, &request.journal, complaint))?;
+    }
     Ok(match report.statement.result {
         Outcome::Approved => Exit::Done,
         Outcome::Rejected | Outcome::Inconclusive => Exit::No,
@@ -311,7 +329,8 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn give(&self, report: &Report) -> Result<(), Complaint> {
+    /// Tells the answer; gives the document.
+    fn give(&self, report: &Report) -> Result<String, Complaint> {
         let document = serde_json::to_string_pretty(&report.document())
             .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))?;
         if let Some(out) = &self.out {
@@ -327,7 +346,32 @@ impl Outputs {
             let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             print!("{}", show::table(report, colour));
         }
-        Ok(())
+        Ok(document)
+    }
+
+    /// A document that could not be posted is not lost for that: it is in its file, or in one beside where
+    /// the journal was.
+    fn keep(&self, document: &str, journal: &Path, complaint: Complaint) -> Complaint {
+        let file = match &self.out {
+            Some(out) => out.clone(),
+            None => journal.with_extension("json"),
+        };
+        let kept = match &self.out {
+            Some(_) => Ok(()),
+            None => std::fs::write(&file, document),
+        };
+        let file = file.display();
+        let text = match kept {
+            Ok(()) => format!(
+                "{}\nThe document is in {file}; `countersign evidence submit {file} --url URL` posts it",
+                complaint.text
+            ),
+            Err(error) => format!(
+                "{}\nThe document could not be kept either ({file}: {error}); give --out FILE",
+                complaint.text
+            ),
+        };
+        Complaint { text, ..complaint }
     }
 }
 

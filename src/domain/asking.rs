@@ -17,6 +17,8 @@
 //!
 //! Left out: the gate `exercised` asks nobody. It reads the reports that the other gates bring.
 
+use std::collections::BTreeMap;
+
 use super::evidence::collect;
 use super::facts::{PolicyFact, PullRequest, PullState, Snapshot, Why};
 use super::gate::availability::{self, Standing, can_be_told, once_more_at, standing};
@@ -56,6 +58,8 @@ pub struct Asking {
     pub look_at: Option<Timestamp>,
     /// The gates for which nobody is left.
     pub nobody_left: Vec<&'static str>,
+    /// How many reports of each verifier on this head and base are there.
+    pub answers: BTreeMap<VerifierName, usize>,
 }
 
 impl Asking {
@@ -78,6 +82,8 @@ pub fn decide(snapshot: &Snapshot, verdict: &Verdict) -> Asking {
     let case = Case::new(policy, snapshot, pull, &reports);
     // Silence is noticed whoever asked, and whatever else is open.
     for verifier in policy.verifiers.values() {
+        let answers = availability::answers(&case, verifier).count();
+        asking.answers.insert(verifier.name.clone(), answers);
         if let Standing::Asked { until, .. } = standing(&case, verifier) {
             asking.look(until);
         }
@@ -256,19 +262,6 @@ pub fn next_in_line(snapshot: &Snapshot, verdict: &Verdict) -> Option<VerifierNa
         }
     }
     None
-}
-
-/// How many reports of a verifier on this head and base are there.
-pub fn answers(snapshot: &Snapshot, verifier: &VerifierName) -> usize {
-    let Some((policy, pull)) = judged(snapshot) else {
-        return 0;
-    };
-    let reports = collect::reports(policy, snapshot);
-    let case = Case::new(policy, snapshot, pull, &reports);
-    policy
-        .verifiers
-        .get(verifier)
-        .map_or(0, |verifier| availability::answers(&case, verifier).count())
 }
 
 #[cfg(test)]

@@ -46,23 +46,29 @@ pub(super) fn orders(record: &PullRecord, snapshot: &Snapshot, asking: &Asking) 
         .filter_map(|wish| {
             let verifier = policy.verifiers.get(&wish.verifier)?;
             let by = Some(wish);
-            order(policy, verifier, pull, snapshot, (Why::Person, by))
+            order(
+                (policy, verifier),
+                pull,
+                snapshot,
+                asking,
+                (Why::Person, by),
+            )
         })
         .collect();
     if snapshot.freshness == Freshness::Confirmed {
         orders.extend(asking.due.iter().filter_map(|due| {
             let verifier = policy.verifiers.get(&due.verifier)?;
-            order(policy, verifier, pull, snapshot, (due.why, None))
+            order((policy, verifier), pull, snapshot, asking, (due.why, None))
         }));
     }
     orders
 }
 
 fn order(
-    policy: &Policy,
-    verifier: &Verifier,
+    (policy, verifier): (&Policy, &Verifier),
     pull: &PullRequest,
     snapshot: &Snapshot,
+    asking: &Asking,
     (why, wish): (Why, Option<&Wish>),
 ) -> Option<AskOrder> {
     if !can_be_told(policy.mode, verifier) {
@@ -77,7 +83,13 @@ fn order(
             at: snapshot.now,
             why,
             by: wish.map(|wish| wish.by.clone()),
-            before: Some(asking::answers(snapshot, &verifier.name)),
+            before: Some(
+                asking
+                    .answers
+                    .get(&verifier.name)
+                    .copied()
+                    .unwrap_or_default(),
+            ),
             refused: None,
         },
         wish: wish.cloned(),

@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::{
     Complaint, CredentialArgs, Credentials, DATABASE_URL, GITHUB_API_URL, LISTEN, LOG, LogFormat,
-    SWEEP_INTERVAL, ServeArgs, Settings,
+    RETENTION, SWEEP_INTERVAL, ServeArgs, Settings,
 };
 use crate::domain::model::AppId;
 
@@ -17,6 +17,11 @@ const DAY: u64 = 24 * 60 * 60;
 const LEAST_SWEEP: u64 = 30;
 /// Sweeping less often leaves a lost delivery unmended for too long.
 const MOST_SWEEP: u64 = DAY;
+
+/// GitHub delivers again what failed some days ago: until then it must be known.
+const LEAST_RETENTION: u64 = 7 * DAY;
+/// More is for ever.
+const MOST_RETENTION: u64 = 3_650 * DAY;
 
 type Read<T> = Result<T, Complaint>;
 
@@ -65,6 +70,8 @@ pub(super) fn settings(args: ServeArgs) -> Result<Settings, Vec<Complaint>> {
     let api_token = complaints.note(token(secret(args.api_token)));
     let sweep = given(args.sweep_interval).unwrap_or_else(|| SWEEP_INTERVAL.to_owned());
     let sweep_interval = complaints.note(sweep_interval(&sweep));
+    let retention = given(args.retention).unwrap_or_else(|| RETENTION.to_owned());
+    let retention = complaints.note(self::retention(&retention));
     let shadow = complaints.note(shadow(given(args.shadow).as_deref()));
     // Each is missing only if there is a complaint about it.
     let read = || {
@@ -78,6 +85,7 @@ pub(super) fn settings(args: ServeArgs) -> Result<Settings, Vec<Complaint>> {
             log_format: log_format?,
             api_token: api_token?,
             sweep_interval: sweep_interval?,
+            retention: retention?,
             shadow: shadow?,
         })
     };
@@ -291,6 +299,19 @@ fn sweep_interval(text: &str) -> Read<Duration> {
     } else {
         Err(complain(format!("is out of bounds: {text:?}.")))
     }
+}
+
+fn retention(text: &str) -> Read<Duration> {
+    seconds(text)
+        .filter(|seconds| (LEAST_RETENTION..=MOST_RETENTION).contains(seconds))
+        .map(Duration::from_secs)
+        .ok_or_else(|| {
+            Complaint::new(
+                "COUNTERSIGN_RETENTION",
+                format!("is not a duration from 7d to 3650d: {text:?}."),
+                "Set it to a number of days, such as 30d, or leave it out for that.",
+            )
+        })
 }
 
 /// The seconds of a duration as people write it here: `90s`, `10m`, `4h`, `3d`.

@@ -131,6 +131,7 @@ fn every_setting_is_a_variable_and_a_flag_of_the_same_name() {
     COUNTERSIGN_LOG_FORMAT
     COUNTERSIGN_API_TOKEN
     COUNTERSIGN_SWEEP_INTERVAL
+    COUNTERSIGN_RETENTION
     COUNTERSIGN_SHADOW
     "#);
 }
@@ -172,13 +173,14 @@ fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
         log_format: Some("xml".to_owned()),
         api_token: Some("hunter2 ".into()),
         sweep_interval: Some("ten minutes".to_owned()),
+        retention: Some("for ever".to_owned()),
         shadow: Some("maybe".to_owned()),
     })
     .unwrap_err();
     let report = report(&complaints);
     assert!(!report.contains("hunter2"), "{report}");
     insta::assert_snapshot!(report, @r#"
-    13 settings are to be mended first:
+    14 settings are to be mended first:
 
       COUNTERSIGN_APP_ID (--app-id) is the App's client id; its number is needed.
         Set it to the number shown as "App ID" on the App's page (https://github.com/settings/apps).
@@ -215,6 +217,9 @@ fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
 
       COUNTERSIGN_SWEEP_INTERVAL (--sweep-interval) is not a duration: "ten minutes".
         Set it to a number with s, m, h or d, such as 90s, 10m or 4h, from 30s to 1d.
+
+      COUNTERSIGN_RETENTION (--retention) is not a duration from 7d to 3650d: "for ever".
+        Set it to a number of days, such as 30d, or leave it out for that.
 
       COUNTERSIGN_SHADOW (--shadow) is neither true nor false: "maybe".
         Set it to true to write nothing to GitHub, or leave it out.
@@ -257,6 +262,7 @@ fn an_empty_variable_counts_as_not_set() {
         log_format: empty(),
         api_token: Some("".into()),
         sweep_interval: empty(),
+        retention: empty(),
         shadow: empty(),
         ..least()
     });

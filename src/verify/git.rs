@@ -14,7 +14,7 @@ use tokio::process::Command;
 
 /// A way to call git.
 #[derive(Debug, Clone)]
-pub(super) struct Git {
+pub struct Git {
     before: Vec<OsString>,
     environment: Vec<(&'static str, OsString)>,
 }
@@ -85,7 +85,13 @@ impl Git {
     }
 
     fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
-        let mut command = Command::new("git");
+        let mut command = Command::from(self.prepared(words));
+        command.kill_on_drop(true);
+        command
+    }
+
+    fn prepared<S: AsRef<OsStr>>(&self, words: &[S]) -> std::process::Command {
+        let mut command = std::process::Command::new("git");
         // Whoever started us may have been started by git itself.
         for (name, _) in std::env::vars_os() {
             if name.as_encoded_bytes().starts_with(b"GIT_") {
@@ -95,9 +101,18 @@ impl Git {
         command
             .args(&self.before)
             .args(words)
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .kill_on_drop(true);
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
+    }
+
+    /// What git answers at once, without the last line break; `None` where it complains. For who asks little
+    /// and waits for it.
+    pub fn now(&self, words: &[&str]) -> Option<String> {
+        let done = self.prepared(words).output().ok()?;
+        let text = String::from_utf8(done.stdout).ok()?;
+        done.status
+            .success()
+            .then(|| text.trim_end_matches(['\n', '\r']).to_owned())
     }
 
     /// What git answers.

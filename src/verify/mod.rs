@@ -41,6 +41,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ends::repository_of;
+pub use git::Git;
 pub use report::{Report, Survivor};
 pub use sandbox::Choice;
 

@@ -480,9 +480,10 @@ fn with_lines(comparison: &Comparison) -> Comparison {
     known
 }
 
-/// Whether the gate will find this mutant in a critical place.
+/// Whether the gate will take a kill of this mutant for a critical place.
 fn is_critical(known: &Comparison, check: &MutationCheck, mutant: &Mutant) -> bool {
-    hunks::critical(known, check).is_ok_and(|hunks| hunks.iter().any(|hunk| hunk.holds(mutant)))
+    let shown = |hunks: Vec<hunks::Hunk<'_>>| hunks.iter().any(|hunk| hunk.is_shown_by(mutant));
+    hunks::critical(known, check).is_ok_and(shown)
 }
 
 /// The most lines of a survivor's change that are shown.

@@ -99,20 +99,51 @@ fn told(entry: &Entry) -> (&'static str, &'static str, String) {
 
 fn verifier_asked(body: &Value) -> String {
     let verifier = field(body, "verifier").unwrap_or_default();
-    let why = field(body, "why").unwrap_or_default();
     let by = field(body, "by").unwrap_or_else(|| "Countersign".into());
+    let why = match field(body, "why").as_deref() {
+        Some("first" | "person") | None => String::new(),
+        Some("inconclusive") => ", since another one could not say".into(),
+        Some("silent") => ", since another one was silent past its deadline".into(),
+        Some("refused") => ", since another one could not be told".into(),
+        Some("fallback") => ", which is enough since the policy's fallback is in use".into(),
+        Some("again") => " once more, since nobody else is left".into(),
+        Some(other) => format!(" ({other})"),
+    };
     match field(body, "refused") {
-        None => format!("{by} asked {verifier} for a verification ({why})."),
-        Some(refused) => format!("{by} could not ask {verifier} ({why}): {refused}"),
+        None => format!("{by} asked {verifier} for a verification{why}."),
+        Some(refused) => {
+            let refused = refused.trim_end_matches('.');
+            format!("{by} wanted to ask {verifier}{why}, and GitHub refused: {refused}.")
+        }
     }
 }
 
 fn verifier_reported(body: &Value) -> String {
     let verifier = field(body, "verifier").unwrap_or_default();
     let result = field(body, "result").unwrap_or_default();
-    let why = field(body, "reason").map_or_else(String::new, |why| format!(" ({why})"));
-    format!("{verifier} reported: {result}{why}.")
+    let why = match field(body, "reason").as_deref() {
+        Some("capacity") => ": it had no capacity".to_owned(),
+        Some("quota") => ": its quota is used up".to_owned(),
+        Some("timeout") => ": it ran out of time".to_owned(),
+        Some("read_only") => ": it could only read".to_owned(),
+        Some("conflict") => ": the branch conflicts".to_owned(),
+        Some("other") | None => String::new(),
+        Some(word) => format!(" ({word})"),
+    };
+    match result.as_str() {
+        "approved" => format!("{verifier} approved this head."),
+        "rejected" => format!("{verifier} rejected this head."),
+        // An outage is no word about the code, and must not read like one.
+        "inconclusive" if OUTAGES.contains(&field(body, "reason").unwrap_or_default().as_str()) => {
+            format!("{verifier} could not run{why}.")
+        }
+        "inconclusive" => format!("{verifier} could not say{why}."),
+        other => format!("{verifier} reported: {other}{why}."),
+    }
 }
+
+/// Reasons that say nothing of the code.
+const OUTAGES: [&str; 3] = ["capacity", "quota", "timeout"];
 
 /// What people asked for, and what followed from it outside of merges.
 fn asked(kind: Kind, body: &Value) -> (&'static str, &'static str, String) {
@@ -145,8 +176,22 @@ fn asked(kind: Kind, body: &Value) -> (&'static str, &'static str, String) {
                 Value::Object(parts) => parts.keys().next().cloned().unwrap_or_default(),
                 _ => String::new(),
             };
-            let asked = format!("{by} asked: `{}`.", command.replace('_', " "));
+            let asked = match (body["button"].as_bool(), field(body, "verifier")) {
+                (Some(true), Some(verifier)) => {
+                    format!("{by} pressed \"Request verification\": {verifier} is to be asked.")
+                }
+                (Some(true), None) => format!("{by} pressed \"Request verification\"."),
+                _ => format!("{by} asked: `{}`.", command.replace('_', " ")),
+            };
             match field(body, "refused") {
+                Some(why) if body["button"] == true => {
+                    let why = why.trim_end_matches('.');
+                    (
+                        "asked",
+                        "failed",
+                        format!("{asked} Nothing came of it: {why}."),
+                    )
+                }
                 Some(why) => ("asked", "failed", format!("{asked} {why}")),
                 None => ("asked", "", asked),
             }
@@ -242,3 +287,6 @@ fn field(body: &Value, name: &str) -> Option<String> {
 fn short(id: &str) -> String {
     id.chars().take(7).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,7 @@ pub mod evidence;
 mod history;
 mod known;
 mod limits;
+mod metrics;
 mod outlooks;
 mod pages;
 pub mod server;
@@ -42,7 +43,10 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use crate::clock::Clock;
+use crate::settings::Live;
 use crate::store::Store;
+
+pub use metrics::Scrape;
 
 /// What the pages and answers are made from.
 #[derive(Clone)]
@@ -52,13 +56,15 @@ pub struct WebState {
     /// The time.
     pub clock: Clock,
     /// Opens API and pages; everybody who reaches the address may see them without one.
-    pub api_token: Option<SecretString>,
+    pub api_token: Live<Option<SecretString>>,
     /// GitHub has accepted our credentials at least once.
     pub ready: Arc<AtomicBool>,
     /// What is where.
     pub addresses: Addresses,
     /// What is left of the installations' budgets.
     pub budgets: Budgets,
+    /// What is counted, and what scrapers were shown.
+    pub scrape: Scrape,
 }
 
 /// Tells what is left of the installations' budgets, without a call.
@@ -111,6 +117,9 @@ pub fn router(state: WebState) -> Router {
         .route("/repos/{owner}/{repo}/scorecard", get(api::scorecard))
         .route("/limits", get(limits::limits))
         .fallback(api::no_such_route)
+        .layer(programs.clone());
+    let metrics = Router::new()
+        .route("/metrics", get(metrics::metrics))
         .layer(programs);
     let people = axum::middleware::from_fn_with_state(state.clone(), access::people);
     let pages = Router::new()
@@ -121,6 +130,7 @@ pub fn router(state: WebState) -> Router {
     Router::new()
         .nest("/api/v1", api)
         .merge(pages)
+        .merge(metrics)
         .route("/signin", post(access::sign_in))
         .route("/signout", post(access::sign_out))
         .route("/assets/style.css", get(style))

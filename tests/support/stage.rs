@@ -15,6 +15,7 @@ use countersign::simulator::{
 };
 use countersign::store::Store;
 use countersign::store::sqlite::Sqlite;
+use countersign::telemetry::Meters;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -159,6 +160,14 @@ impl Stage {
             api_token: Some(token.into()),
             ..parts(&self.github, &self.api_url, store, clock)
         };
+        serve(&App::new(parts)).await
+    }
+
+    /// The same by a server that was not told its own address.
+    pub async fn serve_without_address(&self) -> String {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        let mut parts = parts(&self.github, &self.api_url, store, clock);
+        parts.addresses.public = None;
         serve(&App::new(parts)).await
     }
 
@@ -444,6 +453,10 @@ impl Evidence {
 
 /// The product's client of a simulated GitHub.
 pub fn client(github: &Simulator, api_url: &str, clock: Clock) -> Arc<Client> {
+    Arc::new(counting_client(github, api_url, clock))
+}
+
+fn counting_client(github: &Simulator, api_url: &str, clock: Clock) -> Client {
     let credentials = github.app();
     let client = Client::new(ClientOptions {
         api_url: api_url.to_owned(),
@@ -456,13 +469,15 @@ pub fn client(github: &Simulator, api_url: &str, clock: Clock) -> Arc<Client> {
             ..Timeouts::default()
         },
     });
-    Arc::new(client.unwrap())
+    client.unwrap()
 }
 
 /// What the product over a simulated GitHub is made of.
 fn parts(github: &Simulator, api_url: &str, store: Arc<dyn Store>, clock: Clock) -> Parts {
     let credentials = github.app();
-    let client = client(github, api_url, clock.clone());
+    let meters = Meters::default();
+    let client = counting_client(github, api_url, clock.clone()).metered(meters.clone());
+    let client = Arc::new(client);
     Parts {
         store,
         reads: client.clone(),
@@ -477,6 +492,7 @@ fn parts(github: &Simulator, api_url: &str, store: Arc<dyn Store>, clock: Clock)
         },
         sweep_interval: Duration::from_secs(600),
         shadow: false,
+        meters,
     }
 }
 

@@ -74,6 +74,50 @@ fn a_verification_killed_in_the_middle_leaves_the_checkout_and_can_go_on() {
     project.assert_untouched(&before);
 }
 
+#[test]
+fn a_verification_that_is_told_to_stop_leaves_no_process_and_no_folder_and_says_so() {
+    let project = lived_in();
+    let before = project.fingerprint();
+    let room = project.beside("room");
+    std::fs::create_dir(&room).unwrap();
+    // The second mutant's tests never end by themselves.
+    let mark = format!("86300.{}", std::process::id());
+    let test = format!(
+        "sh check.sh || exit 1; . ./src/sum.sh; [ $(product 1 1) = 1 ] || {{ setsid sleep {mark} & sleep {mark}; }}"
+    );
+    let words = ["--test", &test, "--head", "agent"];
+    let mut child = project
+        .command(&words)
+        .env("TMPDIR", &room)
+        .spawn()
+        .unwrap();
+    while !lives(&mark) {
+        assert!(child.try_wait().unwrap().is_none(), "it waits for us");
+        std::thread::yield_now();
+    }
+    let stopped = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(stopped.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "the answer is not yes");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        told.contains("interrupted; `--resume` goes on from here"),
+        "{told}"
+    );
+    assert!(!lives(&mark), "what a command started outlives it");
+    assert!(
+        !project.out().exists(),
+        "there is no document of half a run"
+    );
+    let left: Vec<_> = std::fs::read_dir(&room).unwrap().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+    let worktrees = project.git(&["worktree", "list"]);
+    assert_eq!(worktrees.lines().count(), 1, "{worktrees}");
+    project.assert_untouched(&before);
+}
+
 /// Whether any process was started with this word.
 fn lives(word: &str) -> bool {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
@@ -319,4 +363,53 @@ fn a_shallow_checkout_without_the_merge_base_is_refused_with_the_command_that_me
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains("git fetch --unshallow origin"), "{told}");
+}
+
+/// A clone without the contents of what is not checked out.
+#[test]
+fn a_partial_clone_that_lacks_the_old_content_is_refused_with_the_command_that_mends_it() {
+    let project = tested();
+    project.git(&["config", "uploadpack.allowFilter", "true"]);
+    project.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);
+    let partial = project.beside("partial");
+    let address = format!("file://{}", project.repo().display());
+    let words = [
+        "clone",
+        "-q",
+        "--filter=blob:none",
+        "--branch",
+        "agent",
+        &address,
+    ];
+    let beside = project.repo().parent().unwrap().to_owned();
+    git(
+        &beside,
+        &[&words[..], &[partial.to_str().unwrap()]].concat(),
+    );
+    let verify = || {
+        let words = ["verify", "--base", "origin/main", "--test", "sh check.sh"];
+        let output = Command::new(env!("CARGO_BIN_EXE_countersign"))
+            .args(words)
+            .args([
+                "--repo",
+                "acme/shop",
+                "--critical",
+                "src/**",
+                "--sandbox",
+                "off",
+            ])
+            .current_dir(&partial)
+            .output()
+            .unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), told)
+    };
+    let (code, told) = verify();
+    assert_eq!(code, Some(2), "{told}");
+    let mend = "git fetch --refetch --no-filter origin";
+    assert!(told.contains(mend), "{told}");
+    let words: Vec<_> = mend.split(' ').skip(1).collect();
+    git(&partial, &words);
+    let (code, told) = verify();
+    assert_eq!(code, Some(0), "{told}");
 }

@@ -9,9 +9,11 @@ use crate::project::Project;
 
 /// A repository of the folders `base` and `head` of a sample.
 fn sample(name: &str) -> Project {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/samples")
-        .join(name);
+    project_of(&format!("tests/samples/{name}"))
+}
+
+fn project_of(folder: &str) -> Project {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let files = |side: &str| {
         let root = folder.join(side);
         let mut found = Vec::new();
@@ -147,4 +149,32 @@ fn go_with_go_test() {
     let words = ["--build", "go build ./...", "--test", "go test ./..."];
     let killer = "TestManyPiecesAreATenthCheaper";
     assert_told_apart("go", "prices.go", [10, 18], 1, killer, &words);
+}
+
+/// The column of `benches/mutation/README.md` that is ours: two of the seven parts are tested, and no other.
+fn assert_as_measured(language: &str, path: &str, words: &[&str]) {
+    let answer = project_of(&format!("benches/mutation/{language}"))
+        .verify(&[words, &["--sandbox", "off", "--critical", path]].concat());
+    let told = |status| answer.statuses().iter().filter(|it| **it == status).count();
+    assert_eq!(answer.code, 1, "{}{}", answer.out, answer.err);
+    // The swapped statements are two hunks to git.
+    assert_eq!(answer.mutants().len(), 8, "{}", answer.out);
+    assert_eq!(told(MutantStatus::Killed), 2, "{}", answer.out);
+    assert_eq!(told(MutantStatus::Survived), 6, "{}", answer.out);
+}
+
+#[test]
+fn what_the_comparison_says_of_rust_holds() {
+    let words = [
+        "--build",
+        "cargo build --offline --quiet --tests",
+        "--test",
+        "cargo test --offline",
+    ];
+    assert_as_measured("rust", "src/lib.rs", &words);
+}
+
+#[test]
+fn what_the_comparison_says_of_javascript_holds() {
+    assert_as_measured("javascript", "shop.js", &["--test", "node --test"]);
 }

@@ -6,10 +6,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::{Complaint, Exit};
+use crate::domain::facts::{ChangeKind, FileChange};
 use crate::domain::model::{BaseRef, HeadSha, Oid};
+use crate::domain::patch;
+use crate::verify::Git;
 
 /// A clean checkout of one commit.
 #[derive(Debug)]
@@ -87,6 +89,45 @@ impl Checkout {
     }
 }
 
+impl Checkout {
+    /// What changed from where a base and the head part to the head; `None` where this checkout does not
+    /// know. Removed files are left aside: no tool mutates them.
+    pub fn changed(&self, base: &Oid) -> Option<Vec<FileChange>> {
+        let range = format!("{base}...{}", self.head);
+        let diff = |words: &[&str]| {
+            let usual = [
+                "-c",
+                "core.quotePath=false",
+                "diff",
+                "--no-color",
+                "--no-ext-diff",
+            ];
+            let usual = [&usual[..], &["--no-textconv", "-M", &range]].concat();
+            git(&self.top, &[&usual[..], words].concat())
+        };
+        let names = diff(&["--name-only", "-z", "--diff-filter=d"])?;
+        let names = names.split('\0').filter(|name| !name.is_empty());
+        let files = names.map(|name| {
+            // A pattern's signs in a name are meant as they stand.
+            let alone = format!(":(top,literal){name}");
+            let patch = diff(&["--unified=3", "--", &alone])?;
+            let hunks = match patch.find("\n@@ ") {
+                Some(at) => Some(patch::hunks(patch.get(at + 1..)?)?),
+                None => None,
+            };
+            Some(FileChange {
+                path: name.to_owned(),
+                old_path: None,
+                kind: ChangeKind::Modified,
+                additions: 0,
+                deletions: 0,
+                hunks,
+            })
+        });
+        files.collect()
+    }
+}
+
 /// Whether HEAD is the commit that GitHub makes to try a merge: `actions/checkout` keeps its name.
 fn merge_ref(folder: &Path) -> bool {
     let names = git(
@@ -103,15 +144,7 @@ fn merge_ref(folder: &Path) -> bool {
 
 /// What git answers, without the line's end; `None` where it fails.
 fn git(folder: &Path, words: &[&str]) -> Option<String> {
-    let done = Command::new("git")
-        .current_dir(folder)
-        .args(words)
-        .output()
-        .ok()?;
-    let text = String::from_utf8(done.stdout).ok()?;
-    done.status
-        .success()
-        .then(|| text.trim_end_matches(['\n', '\r']).to_owned())
+    Git::reading(folder).now(words)
 }
 
 fn refuse(why: impl Into<String>) -> Complaint {

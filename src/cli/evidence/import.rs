@@ -17,6 +17,7 @@ use super::super::{Complaint, Ended, Exit};
 use super::checkout::Checkout;
 use super::counts;
 use crate::domain::evidence::{EvidenceBase, Outcome, Statement, parse, write};
+use crate::domain::gate::coverage;
 use crate::domain::import::{
     Found, Given, Refused, cargo_mutants, conclude, cosmic_ray, mutmut, pit, stryker,
 };
@@ -107,7 +108,14 @@ pub fn import(args: &ImportArgs) -> Ended {
     }
     let digest = hex::encode(digest.finalize());
     let given = given(args, here.as_ref(), &digest)?;
-    let statement = conclude(&found, &given).map_err(refuse)?;
+    let mut statement = conclude(&found, &given).map_err(refuse)?;
+    if statement.result == Outcome::Approved {
+        let changed = here
+            .as_ref()
+            .and_then(|checkout| checkout.changed(&given.base.sha));
+        let open = coverage::not_shown(&found.mutants, changed.as_deref());
+        statement.findings.extend(open);
+    }
     let document = write::document(&statement, None);
     let text = serde_json::to_string_pretty(&document)
         .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))?;

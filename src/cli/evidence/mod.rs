@@ -5,6 +5,7 @@
 
 mod checkout;
 mod import;
+mod submit;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,6 +20,7 @@ use crate::domain::gate::appraise::{Appraisal, Binding, appraise};
 use crate::domain::model::{BaseRef, HeadSha, Oid, RepoName};
 
 pub use import::{ImportArgs, import};
+pub use submit::{KeygenArgs, Post, SubmitArgs, keygen, run as submit};
 
 /// What to check, and what it must be about.
 #[derive(Debug, Args)]

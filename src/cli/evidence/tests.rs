@@ -157,6 +157,49 @@ mod git {
         assert!(below.files.contains("src/a.rs"));
     }
 
+    #[test]
+    fn a_checkout_says_which_lines_changed_since_it_left_the_base() {
+        let repo = Repo::new();
+        repo.git(&["checkout", "--quiet", "-b", "agent"]);
+        repo.write("src/a.rs", "one\ntwo\n");
+        repo.write("src/[b]é.rs", "new\n");
+        repo.write("src/blob", "\0\0");
+        repo.git(&["add", "."]);
+        repo.commit("two");
+        let checkout = repo.checkout().unwrap();
+        let base = checkout.tip(&BaseRef::parse("main").unwrap()).unwrap();
+        // What came to the base since is no part of the change.
+        repo.git(&["checkout", "--quiet", "main"]);
+        repo.write("src/c.rs", "three\n");
+        repo.git(&["add", "."]);
+        repo.commit("three");
+        let since = Oid::parse(&repo.git(&["rev-parse", "main"])).unwrap();
+        for base in [&base, &since] {
+            let changed = checkout.changed(base).unwrap();
+            let lines = |file: &crate::domain::facts::FileChange| {
+                let hunks = file.hunks.as_ref()?;
+                Some(
+                    hunks
+                        .iter()
+                        .map(|hunk| (hunk.new_start, hunk.new_lines))
+                        .collect::<Vec<_>>(),
+                )
+            };
+            let told: Vec<_> = changed
+                .iter()
+                .map(|file| (file.path.as_str(), lines(file)))
+                .collect();
+            let expected = [
+                ("src/[b]é.rs", Some(vec![(1, 1)])),
+                ("src/a.rs", Some(vec![(2, 1)])),
+                ("src/blob", None),
+            ];
+            assert_eq!(told, expected);
+        }
+        let nowhere = Oid::parse(&"e".repeat(40)).unwrap();
+        assert_eq!(checkout.changed(&nowhere), None);
+    }
+
     /// B176: the diff's new side is the head, the tree that was mutated another.
     #[test]
     fn a_tree_with_changes_and_the_merge_that_ci_makes_are_not_the_head() {

@@ -2,6 +2,8 @@ use chrono::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 
+mod words;
+
 use super::decide;
 use crate::domain::facts::{Asked, Conclusion, Fetched, Freshness, Listing, Snapshot, Why};
 use crate::domain::model::Timestamp;
@@ -38,7 +40,8 @@ fn due(snapshot: &Snapshot) -> Vec<(String, Why)> {
 
 fn ask(snapshot: &mut Snapshot, name: &str, why: Why) {
     let verifier = name.parse_name();
-    let before = super::answers(snapshot, &verifier);
+    let asking = decide(snapshot, &verdict::decide(snapshot));
+    let before = asking.answers[&verifier];
     snapshot.asked.push(Asked {
         verifier,
         head: head('b'),
@@ -207,6 +210,43 @@ fn a_deadline_is_bounded_and_only_an_app_shows_by_check_runs_that_it_could_not_r
         problems("app: gemini-verify", without_title),
         ["`verifiers.gemini.unavailable` needs `title`"]
     );
+}
+
+#[test]
+fn a_pattern_that_takes_a_verdict_for_an_outage_is_refused() {
+    let refused = |title: &str| {
+        let shows = format!("app: codex-verify, unavailable: {{ title: '{title}' }}");
+        let policy = POLICY.replace("app: codex-verify", &shows);
+        let problems = crate::domain::policy::read::read(&policy).err();
+        let problems = problems.unwrap_or_default().into_iter();
+        problems.map(|one| one.message).collect::<Vec<_>>()
+    };
+    for broad in [
+        "*",
+        "**",
+        "*a*",
+        "*FAILED*",
+        "*fail*",
+        "*verif*",
+        "rejected",
+        "*mutants*",
+    ] {
+        let told = refused(broad);
+        assert_eq!(told.len(), 1, "{broad}");
+        assert!(
+            told[0].contains("a rejection would pass for an outage"),
+            "{told:?}"
+        );
+    }
+    for narrow in [
+        "*rate limit*",
+        "*quota*",
+        "failed to start*",
+        "*no capacity*",
+        "*429*",
+    ] {
+        assert_eq!(refused(narrow), [""; 0], "{narrow}");
+    }
 }
 
 #[test]

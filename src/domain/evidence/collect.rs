@@ -10,7 +10,9 @@ use super::{
     Carrier, Content, EvidenceBase, FENCE, Fault, Finding, InconclusiveReason, Mutant,
     MutantStatus, Outcome, Place, Posted, Report, Severity, Statement, identity, parse,
 };
-use crate::domain::facts::{CheckRun, Comment, Review, ReviewState, RunStatus, Snapshot};
+use crate::domain::facts::{
+    CheckRun, Comment, PullRequest, Review, ReviewState, RunStatus, Snapshot,
+};
 use crate::domain::model::{Actor, ActorKind, AppRef, VerifierName};
 use crate::domain::policy::{Identity, Policy};
 
@@ -50,9 +52,29 @@ pub fn reports(policy: &Policy, snapshot: &Snapshot) -> Vec<Report> {
     }
     let posted = snapshot.posted.iter();
     reports.extend(posted.map(|posted| of_posted(policy, snapshot, posted)));
+    if let Some(pull) = snapshot.pull.known() {
+        for report in &mut reports {
+            keep_objections(report, pull);
+        }
+    }
     // Times are GitHub's (and ours of what was posted); of two with one time the later id is the later report.
     reports.sort_by_key(|report| (report.at, report.place));
     reports
+}
+
+/// What was reported against another base approves nothing of this one, but whoever found a fault in this
+/// head found it: its objections stay, or a pull request would shed them by being retargeted.
+fn keep_objections(report: &mut Report, pull: &PullRequest) {
+    let Content::Valid(said) = &mut report.content else {
+        return;
+    };
+    let elsewhere = said
+        .base
+        .as_ref()
+        .is_some_and(|base| base.name != pull.base);
+    if elsewhere && rejects(said) {
+        **said = objections_of((**said).clone());
+    }
 }
 
 fn of_run(policy: &Policy, run: &CheckRun) -> Option<Report> {
@@ -148,7 +170,8 @@ fn of_comment(policy: &Policy, comment: &Comment) -> Option<Report> {
 }
 
 /// Who posted it was proven then; whether that workflow or key is a verifier is the policy's word now, and
-/// whether the workflow stood on a ref that a gate protects, the base's that the pull request has now.
+/// whether the workflow stood on a ref that a gate protects, the base's that the pull request has now. Of one
+/// that did so only then (or it would not have been taken) the objections stay.
 fn of_posted(policy: &Policy, snapshot: &Snapshot, posted: &Posted) -> Report {
     let content = match parse::document(&posted.document) {
         Ok(statement) => Content::Valid(Box::new(statement)),
@@ -160,7 +183,14 @@ fn of_posted(policy: &Policy, snapshot: &Snapshot, posted: &Posted) -> Report {
         Carrier::Workflow { git_ref, .. } => identity::is_protected(git_ref, base, default),
         _ => true,
     };
-    let verifier = verifier_of(policy, &posted.carrier).filter(|_| stands);
+    let verifier = verifier_of(policy, &posted.carrier);
+    let (verifier, content) = match content {
+        content if stands => (verifier, content),
+        Content::Valid(said) if rejects(&said) => {
+            (verifier, Content::Valid(Box::new(objections_of(*said))))
+        }
+        content => (None, content),
+    };
     Report {
         place: Place::Posted(posted.id),
         verifier,
@@ -189,15 +219,26 @@ fn survived(mutant: &Mutant) -> bool {
     mutant.status == MutantStatus::Survived
 }
 
-fn objects(statement: &Statement) -> bool {
+fn rejects(statement: &Statement) -> bool {
     let blocking = |finding: &Finding| finding.severity == Severity::Blocking;
+    statement.result == Outcome::Rejected || statement.findings.iter().any(blocking)
+}
+
+fn objects(statement: &Statement) -> bool {
     let mutants = statement
         .mutation
         .as_ref()
         .map(|mutation| &mutation.mutants);
-    statement.result == Outcome::Rejected
-        || statement.findings.iter().any(blocking)
-        || mutants.is_some_and(|mutants| mutants.iter().any(survived))
+    rejects(statement) || mutants.is_some_and(|mutants| mutants.iter().any(survived))
+}
+
+/// Whether a statement is nothing but objections: it approves nothing, whatever else it may be about.
+pub fn only_objects(statement: &Statement) -> bool {
+    let mutants = statement.mutation.as_ref().map(|found| &found.mutants);
+    objects(statement)
+        && statement.result == Outcome::Rejected
+        && statement.tests.is_empty()
+        && mutants.is_none_or(|mutants| mutants.iter().all(survived))
 }
 
 fn objections_of(mut statement: Statement) -> Statement {

@@ -298,8 +298,7 @@ pub fn about(statement: &Statement, name: &str, pulls: &[PullRequest]) -> Result
             "subject[0].digest.gitCommit",
             statement.head.as_str(),
             format!(
-                "the head of an open pull request of {name}; if it was pushed just now, post again in a \
-                 moment"
+                "the head of an open pull request of {name}, and GitHub knows none with this one"
             ),
         ));
     }

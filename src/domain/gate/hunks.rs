@@ -1,8 +1,18 @@
 //! Which changed lines are critical: the runs of changed lines in files that the policy names.
 //!
 //! A file counts under its old path too, or a rename would take it out of sight. A removed file is one
-//! hunk: all of it; so is one that is moved unchanged to where nothing is critical. Runs in which only blanks changed ask for nothing. A file whose changed lines
-//! GitHub does not show (binary, too large) is a gap, never "nothing changed".
+//! hunk: all of it; so is one that is moved unchanged to where nothing is critical. Runs in which only
+//! blanks changed ask for nothing. A file whose changed lines GitHub does not show (binary, too large) is a
+//! gap, never "nothing changed".
+//!
+//! **What a mutant says of a hunk.** The two answers are not alike, since a wrong "tested" is the worst that
+//! could be said. A survivor objects wherever its lines touch the hunk. A kill proves only what nothing but
+//! the hunk can have caused, which is so in two cases. Its lines all lie within the hunk. Or it undoes what
+//! was changed (a kind that begins with `revert`, as `revert_hunk`), and of all changes of the file it touches
+//! this one alone: the lines around are then what they were, however many it names. A mutant that empties a
+//! whole body, or undoes two changes at once, may well be killed for the one that is tested.
+//! Where lines were only removed there is nothing left to break: breaking a line beside the gap tests that
+//! line, and only undoing the removal shows that a test would miss it.
 
 use crate::domain::evidence::Mutant;
 use crate::domain::facts::{ChangeKind, ChangedHunk, Comparison, FileChange};
@@ -15,6 +25,15 @@ pub struct Hunk<'a> {
     pub file: &'a FileChange,
     /// The lines.
     pub lines: &'a ChangedHunk,
+}
+
+impl<'a> Hunk<'a> {
+    /// Every hunk of a file in which more than blanks changed; none where its lines are not known.
+    pub fn all_of(file: &'a FileChange) -> impl Iterator<Item = Self> {
+        let lines = file.hunks.iter().flatten();
+        let lines = lines.filter(|lines| !only_blanks(lines));
+        lines.map(move |lines| Self { file, lines })
+    }
 }
 
 impl Hunk<'_> {
@@ -44,7 +63,7 @@ impl Hunk<'_> {
         *self.lines == MOVED
     }
 
-    /// Whether a mutant lies in it. A removed file has no lines left, and a moved one no changed lines:
+    /// Whether a mutant touches it. A removed file has no lines left, and a moved one no changed lines:
     /// any mutant that names it does.
     pub fn holds(&self, mutant: &Mutant) -> bool {
         if self.is_a_move() {
@@ -61,13 +80,43 @@ impl Hunk<'_> {
         mutant.start_line <= last && first <= mutant.end_line
     }
 
-    /// Whether all its lines lie within a mutant's. Of a hunk without lines of its own nothing is known.
+    /// Whether a kill of this mutant can have been caused by nothing but this hunk.
+    pub fn is_shown_by(&self, mutant: &Mutant) -> bool {
+        let (first, last) = self.range();
+        let within = first <= mutant.start_line && mutant.end_line <= last;
+        self.holds(mutant)
+            && match mutant.kind.starts_with("revert") {
+                true => self.is_a_whole_file() || self.is_the_only_one_of(mutant),
+                false => within && !self.is_a_gap(),
+            }
+    }
+
+    /// Whether a mutant that touches it touches no other change of the file.
+    fn is_the_only_one_of(&self, mutant: &Mutant) -> bool {
+        let file = self.file;
+        let all = file.hunks.iter().flatten();
+        let touched = all.filter(|lines| Hunk { file, lines }.holds(mutant));
+        touched.count() == 1
+    }
+
+    /// Whether all its lines lie within a mutant's. Lines that were only removed have none; a mutant lies
+    /// there that names the line before them, where a hunk of its own could not begin.
     pub fn lies_within(&self, mutant: &Mutant) -> bool {
         let (first, last) = self.range();
+        let last = if self.is_a_gap() { first } else { last };
         self.holds(mutant)
-            && self.lines.new_lines > 0
+            && !self.is_a_whole_file()
             && mutant.start_line <= first
             && last <= mutant.end_line
+    }
+
+    /// Whether nothing of it is left in the head's version.
+    pub fn is_a_gap(&self) -> bool {
+        self.lines.new_lines == 0
+    }
+
+    fn is_a_whole_file(&self) -> bool {
+        self.is_a_move() || self.file.kind == ChangeKind::Removed
     }
 }
 
@@ -101,8 +150,7 @@ pub fn critical<'a>(
             let lines = &MOVED;
             hunks.push(Hunk { file, lines });
         }
-        let lines = lines.iter().filter(|lines| !only_blanks(lines));
-        hunks.extend(lines.map(|lines| Hunk { file, lines }));
+        hunks.extend(Hunk::all_of(file));
     }
     Ok(hunks)
 }

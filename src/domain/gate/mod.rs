@@ -9,6 +9,7 @@ pub mod approvals;
 pub mod availability;
 pub mod certification;
 pub mod checks;
+pub mod coverage;
 pub mod exercised;
 pub mod form;
 pub mod hunks;

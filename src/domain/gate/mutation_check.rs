@@ -1,5 +1,5 @@
-//! Proof that the critical changed lines are tested: for every critical hunk a mutant that lies in it
-//! was killed by a failing test, and none survived. Or the change is one that no test can notice: a
+//! Proof that the critical changed lines are tested: for every critical hunk a mutant of nothing but its
+//! lines was killed by a failing test, and none that touches them survived. Or the change is one that no test can notice: a
 //! verifier that reads the language says that its lines hold nothing but comments.
 //!
 //! A report's mutants prove something only if its unmutated run passed and ran tests, and if the tree
@@ -180,7 +180,7 @@ fn one_hunk(
                     ))
                     .seen(evidence.verification.basis("survivor reported"));
             }
-            if killed(gate.timeouts, &mutant) {
+            if killed(gate.timeouts, &mutant) && hunk.is_shown_by(&mutant) {
                 let by = mutant
                     .killed_by
                     .first()
@@ -191,7 +191,7 @@ fn one_hunk(
                 let said = format!("nothing but {what}, reported");
                 remarks.push((what, evidence.verification.basis(&said)));
             } else {
-                others.push(unproven(mutant.status));
+                others.push(shows_nothing(gate, hunk, &mutant));
             }
         }
     }
@@ -215,6 +215,15 @@ fn one_hunk(
             let reason = format!("Whether {place} is tested is not shown: {tried}.");
             GateResult::waiting(&place, move_of(&names), reason).next(ask(case.policy, &names))
         }
+    }
+}
+
+/// Why a mutant that touches a hunk proves nothing of it.
+fn shows_nothing(gate: &MutationCheck, hunk: Hunk<'_>, mutant: &Mutant) -> &'static str {
+    match killed(gate.timeouts, mutant) {
+        false => unproven(mutant.status),
+        true if hunk.is_a_gap() => "put back nothing of what was removed",
+        true => "may have been killed for other lines than these",
     }
 }
 
@@ -314,7 +323,7 @@ fn kills(gate: &MutationCheck, hunks: &[Hunk<'_>], proofs: &[Evidence<'_, '_>]) 
     let mut kills = Vec::new();
     for evidence in proofs {
         for mutant in &evidence.mutation.mutants {
-            if killed(gate.timeouts, mutant) && hunks.iter().any(|hunk| hunk.holds(mutant)) {
+            if killed(gate.timeouts, mutant) && hunks.iter().any(|hunk| hunk.is_shown_by(mutant)) {
                 let what = format!("`{}` killed, reported", mutant.id);
                 kills.push(evidence.verification.basis(&what));
             }

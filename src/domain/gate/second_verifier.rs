@@ -23,63 +23,77 @@ use crate::domain::verdict::{GateResult, Move, Proof};
 
 const GATE: &str = "second_verifier";
 
+/// What one report comes to for this gate.
+enum Word {
+    /// It objects; why.
+    Rejects(String),
+    /// It could not say; why.
+    CouldNotSay(&'static str),
+    /// It countersigns; how.
+    Counts(String),
+    /// It approves again what its verifier approved in a report that nobody can order with this one.
+    Repeats,
+    /// It approves, and that is no independent verification; why.
+    DoesNotCount(String),
+}
+
+/// A report that may speak, and its verifier.
+struct Heard<'c, 'a> {
+    verification: &'c Verification<'a>,
+    verifier: &'a Verifier,
+    statement: &'a Statement,
+    word: Word,
+}
+
+/// What every report is measured by.
+struct Measure<'c, 'a> {
+    case: &'c Case<'a>,
+    gate: &'c SecondVerifier,
+    demanded: Demand,
+    side: AuthorSide,
+}
+
 /// Judges the gate.
 pub fn judge(case: &Case<'_>, gate: &SecondVerifier) -> GateResult {
-    let demanded = Demand::of(case, gate);
-    let side = AuthorSide::of(case);
+    let measure = Measure::of(case, gate);
     let mut details = Vec::new();
     let mut approvals: Vec<(&Verification<'_>, String)> = Vec::new();
     let mut rejection = None;
-    for verification in latest_conclusive(case) {
-        let Some((verifier, statement)) = verification.counting() else {
-            details.extend(verification.disclosure());
-            continue;
+    for heard in measure.reports() {
+        let heard = match heard {
+            Ok(heard) => heard,
+            Err(silent) => {
+                details.extend(silent.disclosure());
+                continue;
+            }
         };
-        let name = verifier.name.to_string();
-        match conclusion(statement) {
-            Conclusion::Rejected(why) => {
+        let name = heard.verifier.name.to_string();
+        match heard.word {
+            Word::Rejects(why) => {
                 let reason = format!("{name} rejected this head: {why}");
                 let rejected = GateResult::failed(&name, Move::Author, &reason)
-                    .next(fix(statement))
-                    .seen(verification.basis("rejection"));
+                    .next(fix(heard.statement))
+                    .seen(heard.verification.basis("rejection"));
                 details.push(rejected.clone());
                 rejection = Some(rejected);
             }
-            Conclusion::Inconclusive(why) => {
+            Word::CouldNotSay(why) => {
+                let on = move_of(std::slice::from_ref(&name));
                 let reason = format!("Could not say: {why}.");
-                details.push(GateResult::waiting(
-                    &name,
-                    move_of(std::slice::from_ref(&name)),
-                    reason,
-                ));
+                details.push(GateResult::waiting(&name, on, reason));
             }
-            Conclusion::Approved => {
-                match counts(
-                    case,
-                    gate,
-                    &demanded,
-                    &side,
-                    verification,
-                    verifier,
-                    statement,
-                ) {
-                    // Two that nobody can order are still one verifier's.
-                    Ok(_) if approvals.iter().any(|(one, _)| one.who() == name) => {}
-                    Ok(how) => approvals.push((verification, how)),
-                    Err(why) => {
-                        let reason = format!("Its approval does not count: {why}.");
-                        details.push(GateResult::skipped(&name, reason));
-                    }
-                }
+            Word::Counts(how) => approvals.push((heard.verification, how)),
+            Word::Repeats => {}
+            Word::DoesNotCount(why) => {
+                let reason = format!("Its approval does not count: {why}.");
+                details.push(GateResult::skipped(&name, reason));
             }
         }
     }
     for (verification, how) in &approvals {
         let proof = Proof::one(verification.basis("countersignature"));
-        details.insert(
-            0,
-            GateResult::satisfied(verification.who(), proof, how.clone()),
-        );
+        let part = GateResult::satisfied(verification.who(), proof, how.clone());
+        details.insert(0, part);
     }
     if let Some(rejected) = rejection {
         let reason = rejected.reason.clone();
@@ -88,7 +102,95 @@ pub fn judge(case: &Case<'_>, gate: &SecondVerifier) -> GateResult {
     if let Some(open) = unread(case) {
         return open.details(details);
     }
-    verdict(case, gate, &demanded, &approvals).details(details)
+    verdict(case, gate, &measure.demanded, &approvals).details(details)
+}
+
+impl<'c, 'a> Measure<'c, 'a> {
+    fn of(case: &'c Case<'a>, gate: &'c SecondVerifier) -> Self {
+        Self {
+            case,
+            gate,
+            demanded: Demand::of(case, gate),
+            side: AuthorSide::of(case),
+        }
+    }
+
+    /// What each verifier's last word comes to, oldest first; as an error every report that may not speak.
+    fn reports(&self) -> Vec<Result<Heard<'c, 'a>, &'c Verification<'a>>> {
+        let mut counted: Vec<&str> = Vec::new();
+        let mut reports = Vec::new();
+        for verification in latest_conclusive(self.case) {
+            let Some((verifier, statement)) = verification.counting() else {
+                reports.push(Err(verification));
+                continue;
+            };
+            let name = verifier.name.as_str();
+            let word = match conclusion(statement) {
+                Conclusion::Rejected(why) => Word::Rejects(why),
+                Conclusion::Inconclusive(why) => Word::CouldNotSay(why),
+                Conclusion::Approved => match self.counts(verification, verifier, statement) {
+                    // Two that nobody can order are still one verifier's.
+                    Ok(_) if counted.contains(&name) => Word::Repeats,
+                    Ok(how) => {
+                        counted.push(name);
+                        Word::Counts(how)
+                    }
+                    Err(why) => Word::DoesNotCount(why),
+                },
+            };
+            reports.push(Ok(Heard {
+                verification,
+                verifier,
+                statement,
+                word,
+            }));
+        }
+        reports
+    }
+
+    /// Whether an approval is an independent verification; the sentence says how, or why not.
+    fn counts(
+        &self,
+        verification: &Verification<'_>,
+        verifier: &Verifier,
+        statement: &Statement,
+    ) -> Result<String, String> {
+        let case = self.case;
+        if self.gate.tests_executed {
+            executed_tests(statement)?;
+        }
+        if let Some(most) = self.gate.max_age {
+            in_time(case, verification, most)?;
+        }
+        self.side.excludes_carrier(&verification.report.carrier)?;
+        let author = Maker::author(case);
+        let mut achieved = difference(verifier, author);
+        let mut nearest = format!("the author side is {}", described(author));
+        let certified = case.policy.gates.certification.as_ref();
+        if let Some((_, certifier, certificate)) =
+            certified.and_then(|by| certification::certificate(case, by))
+        {
+            if certifier.name == verifier.name {
+                return Err("it is the certifier itself".into());
+            }
+            if certificate.context == statement.context {
+                return Err("it comes from the certifier's own context".into());
+            }
+            let from_certifier = difference(verifier, Maker::verifier(certifier));
+            if from_certifier < achieved {
+                achieved = from_certifier;
+                nearest = format!("the certifier is {}", described(Maker::verifier(certifier)));
+            }
+        }
+        let own = described(Maker::verifier(verifier));
+        if achieved < self.demanded.independence {
+            let needed = demand(self.demanded.independence);
+            return Err(format!(
+                "it is not independent: {needed} is needed, it is {own} and {nearest}"
+            ));
+        }
+        Ok(format!("Approved by {own}; {nearest}."))
+    }
 }
 
 /// The gate while a verifier's last word on this head cannot be read.
@@ -201,52 +303,6 @@ fn latest_conclusive<'c, 'a>(case: &'c Case<'a>) -> Vec<&'c Verification<'a>> {
     all.iter().filter(|one| !replaced(one)).collect()
 }
 
-/// Whether an approval is an independent verification; the sentence says how, or why not.
-fn counts(
-    case: &Case<'_>,
-    gate: &SecondVerifier,
-    demanded: &Demand,
-    side: &AuthorSide,
-    verification: &Verification<'_>,
-    verifier: &Verifier,
-    statement: &Statement,
-) -> Result<String, String> {
-    if gate.tests_executed {
-        executed_tests(statement)?;
-    }
-    if let Some(most) = gate.max_age {
-        in_time(case, verification, most)?;
-    }
-    side.excludes_carrier(&verification.report.carrier)?;
-    let author = Maker::author(case);
-    let mut achieved = difference(verifier, author);
-    let mut nearest = format!("the author side is {}", described(author));
-    let certified = case.policy.gates.certification.as_ref();
-    if let Some((_, certifier, certificate)) =
-        certified.and_then(|by| certification::certificate(case, by))
-    {
-        if certifier.name == verifier.name {
-            return Err("it is the certifier itself".into());
-        }
-        if certificate.context == statement.context {
-            return Err("it comes from the certifier's own context".into());
-        }
-        let from_certifier = difference(verifier, Maker::verifier(certifier));
-        if from_certifier < achieved {
-            achieved = from_certifier;
-            nearest = format!("the certifier is {}", described(Maker::verifier(certifier)));
-        }
-    }
-    let own = described(Maker::verifier(verifier));
-    if achieved < demanded.independence {
-        let needed = demand(demanded.independence);
-        return Err(format!(
-            "it is not independent: {needed} is needed, it is {own} and {nearest}"
-        ));
-    }
-    Ok(format!("Approved by {own}; {nearest}."))
-}
-
 /// A read-only review is no verification, and neither is a run in which nothing ran.
 pub(super) fn executed_tests(statement: &Statement) -> Result<(), String> {
     if statement.sandbox.is_some_and(|sandbox| !sandbox.executes) {
@@ -286,34 +342,13 @@ fn in_time(case: &Case<'_>, verification: &Verification<'_>, most: Duration) -> 
 /// The verifiers whose approval would count here now, in the order of the policy, and how many of them
 /// are still needed.
 pub fn wanted<'a>(case: &Case<'a>, gate: &SecondVerifier) -> (Vec<&'a Verifier>, usize) {
-    let demanded = Demand::of(case, gate);
-    let side = AuthorSide::of(case);
-    let mut approved: Vec<&str> = Vec::new();
-    for verification in latest_conclusive(case) {
-        let Some((verifier, statement)) = verification.counting() else {
-            continue;
-        };
-        let approves = matches!(conclusion(statement), Conclusion::Approved);
-        let known = approved.contains(&verifier.name.as_str());
-        if approves
-            && !known
-            && counts(
-                case,
-                gate,
-                &demanded,
-                &side,
-                verification,
-                verifier,
-                statement,
-            )
-            .is_ok()
-        {
-            approved.push(verifier.name.as_str());
-        }
-    }
+    let measure = Measure::of(case, gate);
+    let heard = measure.reports().into_iter().flatten();
+    let approved = heard.filter(|heard| matches!(heard.word, Word::Counts(_)));
+    let approved: Vec<_> = approved.map(|heard| &heard.verifier.name).collect();
     let still = (gate.count.max(1) as usize).saturating_sub(approved.len());
-    let mut names = suitable(case, demanded.independence);
-    names.retain(|verifier| !approved.contains(&verifier.name.as_str()));
+    let mut names = suitable(case, measure.demanded.independence);
+    names.retain(|verifier| !approved.contains(&&verifier.name));
     (names, still)
 }
 

@@ -8,3 +8,4 @@ mod people;
 mod platform;
 mod reports;
 mod standing;
+mod wanted;

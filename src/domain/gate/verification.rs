@@ -1,13 +1,14 @@
 //! Which reports may speak for this head, and why the others may not.
 //!
 //! A report counts when a verifier of the policy brought it, it is whole, nobody changed it since, and
-//! it is about this repository, exactly this head, and the base that the pull request has now. Of two
+//! it is about this repository, exactly this head, and the base that the pull request has now; what only
+//! objects to this head counts whatever the base, until its verifier reports again. Of two
 //! reports of one verifier and context the later counts. Whether a report that counts is *enough* is
 //! each gate's own question.
 
 use super::Case;
 use super::certification::{Conclusion, conclusion};
-use crate::domain::evidence::{Carrier, Content, Fault, Place, Report, Statement};
+use crate::domain::evidence::{Carrier, Content, Fault, Place, Report, Statement, collect};
 use crate::domain::facts::{Fetched, Listing, PullRequest, Snapshot};
 use crate::domain::model::{BaseRef, HeadSha, VerifierName};
 use crate::domain::policy::{Policy, Verifier};
@@ -110,7 +111,8 @@ fn speaks<'a>(
         Content::Faulty(faults, _) => return Err(unreadable(faults)),
     };
     let name = snapshot.repo.name.to_string();
-    about(statement, Some(&name), Some(&pull.head), Some(&pull.base)).map(|()| &**statement)
+    let base = (!collect::only_objects(statement)).then_some(&pull.base);
+    about(statement, Some(&name), Some(&pull.head), base).map(|()| &**statement)
 }
 
 /// Whether a statement is about this head of this repository and this base; what is not given is not

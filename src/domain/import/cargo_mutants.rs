@@ -4,7 +4,7 @@
 //! It names no failing test; the log of a mutant does. Where there is no log that is understood, a kill
 //! bears the exit code of the test run as its signature: `cargo test` failed after a build that
 //! succeeded. A run under `--shard` writes the same files as a whole run of fewer mutants, so nobody can
-//! tell them apart: what another shard holds is simply not shown to be tested.
+//! tell them apart: the import names the changed places that the report does not show to be tested.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -115,8 +115,8 @@ pub fn read(
 fn cannot_tell() -> Vec<String> {
     [
         "Which test failed, unless the mutant's log names it: such a kill bears the exit code of `cargo test`.",
-        "Whether each line of a body is tested: a mutant that replaces a whole body lies on all its lines, and its kill shows that some of them are.",
-        "Whether the run was one shard of several (--shard): places in other shards are not shown to be tested.",
+        "Whether each line of a body is tested: a mutant that replaces a whole body shows that something in it is, so it counts only where the whole body changed.",
+        "Whether the run was one shard of several (--shard): the document names the changed places that it does not show to be tested.",
     ]
     .map(str::to_owned)
     .to_vec()

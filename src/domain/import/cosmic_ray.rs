@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use super::{Found, Mutant, MutantStatus, Refused, Unmutated, placed, unknown};
+use super::{Found, Mutant, MutantStatus, Refused, placed, unknown};
 use crate::domain::testlog;
 
 #[derive(Deserialize)]
@@ -49,22 +49,16 @@ pub fn read(text: &str, root: &str) -> Result<Found, Refused> {
         waiting += usize::from(ended.is_none());
         mutants.push(mutant(work, ended.as_ref(), root)?);
     }
-    let unfinished =
-        (waiting > 0).then(|| format!("{waiting} of {} mutants have no result", mutants.len()));
-    Ok(Found {
-        tool: "cosmic-ray".to_owned(),
+    let cannot_tell = [
+        "Whether the tests pass without any mutant (`cosmic-ray baseline` keeps no record): whoever ran it says so with --baseline-executed and --baseline-exit-code.",
+        "How the test command exited: a kill counts where its output names a failed test.",
+    ];
+    Ok(Found::without_a_baseline(
+        "cosmic-ray",
         mutants,
-        unmutated: Unmutated::NotRecorded,
-        unfinished,
-        test_command: None,
-        sources: Vec::new(),
-        cannot_tell: [
-            "Whether the tests pass without any mutant (`cosmic-ray baseline` keeps no record): whoever ran it says so with --baseline-executed and --baseline-exit-code.",
-            "How the test command exited: a kill counts where its output names a failed test.",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-    })
+        waiting,
+        &cannot_tell,
+    ))
 }
 
 fn mutant(work: Work, ended: Option<&Ended>, root: &str) -> Result<Mutant, Refused> {

@@ -8,6 +8,9 @@
 //! A kill is tests that failed, never a clock or a build. What a tool does not tell is not made up: it
 //! is asked of whoever ran it (the unmutated run), or said aloud in `cannot_tell`.
 //!
+//! No report knows that it is whole: a run over one shard, or with filters, looks like a whole run of fewer
+//! mutants. Which changed places its mutants do not show to be tested is for `gate::coverage`.
+//!
 //! Left out: mutants are taken as the tool placed them. That its lines are the head's is for whoever
 //! calls to hold against the checkout, with `sources` where the report brings them.
 
@@ -71,6 +74,28 @@ pub struct Found {
     pub sources: Vec<(String, String)>,
     /// What this report cannot tell, each a sentence.
     pub cannot_tell: Vec<String>,
+}
+
+impl Found {
+    /// Of a format that holds mutants and nothing else: no unmutated run, no command, no sources. So many
+    /// of them `waiting` have not been tried.
+    fn without_a_baseline(
+        tool: &str,
+        mutants: Vec<Mutant>,
+        waiting: usize,
+        cannot_tell: &[&str],
+    ) -> Self {
+        let all = mutants.len();
+        Self {
+            tool: tool.to_owned(),
+            mutants,
+            unmutated: Unmutated::NotRecorded,
+            unfinished: (waiting > 0).then(|| format!("{waiting} of {all} mutants have no result")),
+            test_command: None,
+            sources: Vec::new(),
+            cannot_tell: cannot_tell.iter().map(|&one| one.to_owned()).collect(),
+        }
+    }
 }
 
 /// What the report does not know, from the checkout and from whoever ran the tool.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use roxmltree::{Document, Node};
 
-use super::{Found, Mutant, MutantStatus, Refused, Unmutated, placed, unknown};
+use super::{Found, Mutant, MutantStatus, Refused, placed, unknown};
 
 /// Where the sources of a report lie.
 #[derive(Debug, Clone, Copy)]
@@ -43,23 +43,17 @@ pub fn read(text: &str, sources: Sources<'_>) -> Result<Found, Refused> {
         waiting += usize::from(!done);
         mutants.push(mutant);
     }
-    let unfinished =
-        (waiting > 0).then(|| format!("{waiting} of {} mutants were not finished", mutants.len()));
-    Ok(Found {
-        tool: "PIT".to_owned(),
+    let cannot_tell = [
+        "Whether the tests pass without any mutant: whoever ran it says so with --baseline-executed and --baseline-exit-code.",
+        "Which version of PIT it was.",
+        "Whether results were carried over from a history file: import runs made without one.",
+    ];
+    Ok(Found::without_a_baseline(
+        "PIT",
         mutants,
-        unmutated: Unmutated::NotRecorded,
-        unfinished,
-        test_command: None,
-        sources: Vec::new(),
-        cannot_tell: [
-            "Whether the tests pass without any mutant: whoever ran it says so with --baseline-executed and --baseline-exit-code.",
-            "Which version of PIT it was.",
-            "Whether results were carried over from a history file: import runs made without one.",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-    })
+        waiting,
+        &cannot_tell,
+    ))
 }
 
 fn mutant(

@@ -114,18 +114,34 @@ fn verifier(entry: &Entry, place: usize, problems: &mut Problems) -> Option<Veri
             workflow.or_else(label).or_else(comment)
         }),
         deadline,
-        unavailable: node.get("unavailable").and_then(|node| {
-            let conclusions = match node.get("conclusion") {
-                Some(_) => conclusions(node, "conclusion"),
-                None => vec![Conclusion::Failure],
-            };
-            Some(Unavailable {
-                conclusions,
-                title: string(node, "title")?,
-            })
-        }),
+        unavailable: node
+            .get("unavailable")
+            .and_then(|node| unavailable(node, &entry.key, problems)),
         place,
     })
+}
+
+/// How a verifier shows that it could not run. A pattern that takes a verdict for an outage would let
+/// through what a verifier rejected, so it is refused.
+fn unavailable(node: &Node, verifier: &str, problems: &mut Problems) -> Option<Unavailable> {
+    let conclusions = match node.get("conclusion") {
+        Some(_) => conclusions(node, "conclusion"),
+        None => vec![Conclusion::Failure],
+    };
+    let unavailable = Unavailable {
+        conclusions,
+        title: string(node, "title")?,
+    };
+    if let Some(title) = unavailable.hides() {
+        let place = node.get("title").unwrap_or(node).place;
+        let message = format!(
+            "`verifiers.{verifier}.unavailable.title` also covers a check that is titled \"{title}\": a \
+             rejection would pass for an outage"
+        );
+        let hint = "write words that only an outage has, such as `*rate limit*`".to_owned();
+        problems.add(place, message, Some(hint));
+    }
+    Some(unavailable)
 }
 
 fn identity(node: &Node) -> Option<Identity> {

@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use super::model::{Actor, ActorKind, AppId, BaseRef, Login, VerifierName};
 use globs::Globs;
+pub use scalars::span;
 
 /// Where a policy stands in a repository.
 pub const PATH: &str = ".github/countersign.yml";
@@ -118,10 +119,35 @@ pub struct Unavailable {
 impl Unavailable {
     /// Whether a check run with this conclusion and title says so.
     pub fn shows(&self, conclusion: &super::facts::Conclusion, title: &str) -> bool {
-        self.conclusions.contains(conclusion)
-            && check_name::matches(&self.title.to_lowercase(), &title.to_lowercase())
+        self.conclusions.contains(conclusion) && self.covers(title)
+    }
+
+    fn covers(&self, title: &str) -> bool {
+        check_name::matches(&self.title.to_lowercase(), &title.to_lowercase())
+    }
+
+    /// A title that verifiers give to a verdict, or to nothing in particular, and that this pattern takes for
+    /// an outage all the same: then a real "no" would count for nothing.
+    pub fn hides(&self) -> Option<&'static str> {
+        VERDICTS.into_iter().find(|title| self.covers(title))
     }
 }
+
+/// How checks that say no are often titled, and two that nobody would call an outage.
+const VERDICTS: [&str; 12] = [
+    "x",
+    "verification",
+    "failure",
+    "failed",
+    "verification failed",
+    "tests failed",
+    "1 test failed",
+    "2 mutants survived",
+    "1 blocking finding",
+    "changes requested",
+    "rejected",
+    "verification rejected this head",
+];
 
 /// A principal that may report evidence.
 #[derive(Debug, Clone, PartialEq)]

@@ -48,9 +48,8 @@ pub(super) fn text(text: &str) -> Result<&str, Refusal> {
     }
 }
 
-/// A whole number and a unit: `90s`, `10m`, `4h`, `3d`.
-pub(super) fn duration(text: &str) -> Result<Duration, Refusal> {
-    let how = "write a whole number and a unit: `90s`, `10m`, `4h` or `3d`";
+/// A whole number and a unit, as durations are written everywhere: `90s`, `10m`, `4h`, `3d`.
+pub fn span(text: &str) -> Option<Duration> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
     let seconds = match unit {
@@ -58,19 +57,22 @@ pub(super) fn duration(text: &str) -> Result<Duration, Refusal> {
         "m" => 60,
         "h" => 60 * 60,
         "d" => 24 * 60 * 60,
-        _ => return refuse("is not a duration", how),
+        _ => return None,
     };
-    if number.is_empty() || number.len() > 9 {
+    // More digits than these are a slip.
+    let number: i64 = (number.len() <= 9).then(|| number.parse().ok()).flatten()?;
+    Duration::try_seconds(number.checked_mul(seconds)?)
+}
+
+/// A duration within a policy's bounds.
+pub(super) fn duration(text: &str) -> Result<Duration, Refusal> {
+    let how = "write a whole number and a unit: `90s`, `10m`, `4h` or `3d`";
+    let Some(length) = span(text) else {
         return refuse("is not a duration", how);
-    }
-    let length = number
-        .parse::<i64>()
-        .ok()
-        .and_then(|number| number.checked_mul(seconds))
-        .and_then(Duration::try_seconds);
+    };
     match length {
-        Some(length) if length.is_zero() => refuse("is no time at all", "at least `1s`"),
-        Some(length) if length <= LONGEST_DURATION => Ok(length),
+        length if length.is_zero() => refuse("is no time at all", "at least `1s`"),
+        length if length <= LONGEST_DURATION => Ok(length),
         _ => refuse("is too long", "at most `365d`"),
     }
 }

@@ -19,14 +19,17 @@
 //! A database in memory lives as long as its one connection, which then both reads and writes.
 
 mod absorb;
+pub mod backup;
 mod dispatches;
 mod effects;
 mod evidence;
 mod inbox;
 mod ledger;
 mod memory;
+mod notes;
 mod pulls;
 mod rows;
+mod upkeep;
 mod work;
 
 use std::str::FromStr;
@@ -41,8 +44,8 @@ use sqlx::sqlite::{
 use sqlx::{SqlSafeStr, Sqlite as Database, Transaction};
 
 use super::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
-    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
+    NewDelivery, NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 use crate::domain::dispatch;
 use crate::domain::evidence::Posted;
@@ -51,7 +54,9 @@ use crate::domain::ledger::{Draft, Entry};
 use crate::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory, Wake,
 };
-use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
+use crate::domain::model::{
+    BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
+};
 
 /// How many connections read.
 const READERS: u32 = 4;
@@ -178,7 +183,14 @@ fn migrator() -> Migrator {
         include_str!("../migrations/sqlite/0003_evidence.sql").into_sql_str(),
         false,
     );
-    Migrator::with_migrations(vec![initial, dispatch, evidence])
+    let notes = Migration::new(
+        5,
+        "notes".into(),
+        MigrationType::Simple,
+        include_str!("../migrations/sqlite/0005_notes.sql").into_sql_str(),
+        false,
+    );
+    Migrator::with_migrations(vec![initial, dispatch, evidence, notes])
 }
 
 #[async_trait]
@@ -208,6 +220,21 @@ impl Store for Sqlite {
 
     async fn inbox(&self) -> Stored<InboxCounts> {
         inbox::counts(&mut *self.read().await?).await
+    }
+
+    async fn known_deliveries(&self, ids: &[DeliveryId]) -> Stored<Vec<DeliveryId>> {
+        inbox::known(&mut *self.read().await?, ids).await
+    }
+
+    async fn note(&self, name: &str) -> Stored<Versioned<serde_json::Value>> {
+        notes::load(&mut *self.read().await?, name).await
+    }
+
+    async fn write_note(&self, name: &str, note: &Versioned<serde_json::Value>) -> Stored<bool> {
+        let mut tx = self.write_lightly().await?;
+        let written = notes::save(&mut tx, name, note).await?;
+        tx.commit().await?;
+        Ok(written)
     }
 
     async fn wake(&self, keys: &[(Key, Confirm)], not_before: Timestamp) -> Stored<()> {
@@ -430,6 +457,18 @@ impl Store for Sqlite {
 
     async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
         ledger::of(&mut *self.read().await?, repo, number).await
+    }
+
+    async fn prune(&self, keep: Keep, limit: u32) -> Stored<u64> {
+        let old = upkeep::old(&mut *self.read().await?, keep.rest, limit).await?;
+        let mut tx = self.write_lightly().await?;
+        let gone = upkeep::prune(&mut tx, old, keep, limit).await?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+
+    async fn figures(&self) -> Stored<Figures> {
+        upkeep::figures(&mut *self.read().await?).await
     }
 
     async fn ping(&self) -> Stored<()> {

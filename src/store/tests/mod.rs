@@ -117,6 +117,31 @@ macro_rules! every_sentence {
                 a_freeze_stands_until_it_thaws_and_wakes_the_pulls_it_concerns,
                 the_chain_goes_on_after_a_restart,
             ;
+            evidence:
+                a_document_comes_back_as_it_was_posted_with_its_carrier,
+                the_same_document_again_is_known_and_kept_once,
+                another_document_of_the_same_run_is_not_kept,
+                another_run_head_repository_or_verifier_is_another_document,
+                evidence_is_told_in_the_order_in_which_it_came,
+                a_verifier_that_said_enough_about_a_head_is_full_and_no_other_is,
+                a_kept_document_wakes_the_pulls_with_its_head_also_when_it_was_known,
+                evidence_for_a_head_without_a_known_pull_wakes_the_head,
+                evidence_is_there_after_a_restart_and_still_known,
+                of_two_who_post_at_once_one_is_first_and_the_other_is_told,
+            ;
+            upkeep:
+                what_belongs_to_pulls_closed_long_ago_goes_and_nothing_else_does,
+                the_ledger_and_records_stay_however_old_they_are,
+                the_bytes_of_an_old_dead_letter_go_and_its_reason_stays,
+                an_id_is_forgotten_after_its_own_time_and_never_while_it_waits,
+                a_batch_is_not_larger_than_was_asked_for,
+                figures_tell_what_waits_and_what_is_worked_on,
+            ;
+            notes:
+                a_note_is_kept_under_its_name_and_outlives_a_restart,
+                of_two_who_read_the_same_note_one_writes_it,
+                deliveries_that_came_are_known_whatever_became_of_them,
+            ;
             crowd:
                 many_workers_never_share_a_key_and_lose_no_wake,
                 many_writers_keep_the_ledger_one_chain,
@@ -127,12 +152,16 @@ macro_rules! every_sentence {
 }
 
 // After the macros, so that they can be used in them.
+mod backup;
 mod crowd;
 mod effects;
+mod evidence;
 mod given;
 mod inbox;
 mod memory;
 mod model;
+mod notes;
 mod sqlite;
+mod upkeep;
 mod wakes;
 mod work;

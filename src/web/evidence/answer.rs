@@ -35,7 +35,9 @@ pub enum Refusal {
     Forbidden(identity::Refusal),
     #[error("the document has {} to mend", match .0.len() { 1 => "a fault".to_owned(), n => format!("{n} faults") })]
     Faulty(Vec<Fault>),
-    #[error("the body is larger than what is read here")]
+    #[error(
+        "the body is larger than what is read here: name fewer mutants, those in changed lines"
+    )]
     TooLarge,
     #[error("the body must be JSON: send it as application/json")]
     Type,
@@ -54,6 +56,11 @@ pub enum Refusal {
     NoAddress,
     #[error("which policy applies there is not known yet; it is being read, come again")]
     NoPolicy,
+    #[error(
+        "which pull request has {0} as its head could not be found out just now; post the same document \
+         again"
+    )]
+    NoPullYet(String),
     #[error("the document could not be stored; come again")]
     Store,
 }
@@ -87,6 +94,7 @@ impl Refusal {
             | Self::Crowded
             | Self::NoAddress
             | Self::NoPolicy
+            | Self::NoPullYet(_)
             | Self::Store => StatusCode::SERVICE_UNAVAILABLE,
             Self::Nobody | Self::Token(_) | Self::Claim(_) | Self::Signature => {
                 StatusCode::UNAUTHORIZED
@@ -151,7 +159,8 @@ pub fn placed(placed: Placed) -> Response {
             (StatusCode::CONFLICT, json!({ "error": error }))
         }
         Placed::Full => {
-            let error = "this verifier has posted as much about this head as is kept";
+            let error = "this verifier has posted as many documents about this head as are kept: post about the \
+                         next one";
             (StatusCode::TOO_MANY_REQUESTS, json!({ "error": error }))
         }
     };
@@ -161,3 +170,6 @@ pub fn placed(placed: Placed) -> Response {
     }
     response
 }
+
+#[cfg(test)]
+mod tests;

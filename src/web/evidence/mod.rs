@@ -6,6 +6,17 @@
 //! learns nothing: rate of the peer (429), size (413), proof (401), repository and rate of the repository
 //! (403, 429), the document (422), whether this carrier may speak about that head (403), then the store.
 //!
+//! **Whose rate.** Before anything is proven only the peer's address tells one sender from another, and
+//! behind a proxy all senders share it. So what is proven to come from a repository's workflow or key
+//! counts for that repository and is given back to the peer: verifiers at work use up nobody else's rate.
+//! What is left: a stranger behind the same proxy can use up the peer's, and then whoever may post waits
+//! out the minute that `Retry-After` tells.
+//!
+//! **Quicker than a webhook.** A verifier may post before the delivery that tells of its pull request, or
+//! though that delivery was lost. So a head of which no pull request is known is asked of GitHub here and
+//! now, and only its word refuses the document. Two such questions about one head lie [`ASKED`] apart; who
+//! posts in between is told to come again, never that there is no pull request.
+//!
 //! **Durable, then answered.** 201 means that the document is on the disk and the pull requests with its
 //! head are woken. Whether it counts is judged by every pass anew: a key that the policy drops, a workflow
 //! whose branch is the base no more, speak no longer.
@@ -13,8 +24,8 @@
 //! **Known.** Which policy names the carrier is taken from memory. A policy that changed within the last
 //! moments may refuse what a second try is granted; nothing is counted by that, either way.
 //!
-//! **Left out.** A list of addresses that may post (the proof is the token), and `X-Forwarded-For` (behind
-//! a proxy all peers share one rate, which is high enough for that).
+//! **Left out.** A list of addresses that may post (the proof is the token), and `X-Forwarded-For` (whoever
+//! sends it may write anything into it).
 
 mod answer;
 mod proof;
@@ -46,6 +57,7 @@ use crate::gather::Gather;
 use crate::github::Reads;
 use crate::github::issuer::Issuer;
 use crate::store::{NewEvidence, Placed, Store};
+use crate::sweep::Sweep;
 
 /// The largest body: the largest document in base64, with its signatures.
 const LARGEST: usize = 3 * 1024 * 1024 / 2;
@@ -59,6 +71,8 @@ const BODIES: usize = 32;
 const BY_PEER: u32 = 240;
 /// How often the workflows and keys of one repository may post in a minute.
 const BY_REPOSITORY: u32 = 60;
+/// How long GitHub's word that no open pull request has a head is not asked for again.
+const ASKED: chrono::Duration = chrono::Duration::seconds(5);
 
 /// Takes documents.
 pub struct Posting {
@@ -66,6 +80,7 @@ pub struct Posting {
     clock: Clock,
     gather: Gather,
     issuer: Issuer,
+    sweep: Sweep,
     addresses: Addresses,
     woken: Arc<Notify>,
     bodies: Semaphore,
@@ -85,6 +100,7 @@ impl Posting {
     ) -> Self {
         Self {
             gather: Gather::new(store.clone(), reads.clone(), clock.clone(), own_app),
+            sweep: Sweep::new(store.clone(), reads.clone(), clock.clone()),
             issuer: Issuer::new(reads, clock.clone()),
             store,
             clock,
@@ -113,8 +129,8 @@ impl Posting {
         self.peers.take(peer, now).map_err(Refusal::TooMany)?;
         let text = self.body(&parts.headers, body).await?;
         let evidence = match bearer(&parts.headers)? {
-            Some(token) => self.by_token(token, text).await?,
-            None => self.by_signature(&parts.headers, &text).await?,
+            Some(token) => self.by_token(peer, token, text).await?,
+            None => self.by_signature(peer, &parts.headers, &text).await?,
         };
         let placed = self.store.post_evidence(&evidence).await?;
         self.woken.notify_one();
@@ -128,12 +144,22 @@ impl Posting {
         Ok(placed)
     }
 
-    async fn by_token(&self, token: &str, document: String) -> Result<NewEvidence, Refusal> {
+    async fn by_token(
+        &self,
+        peer: IpAddr,
+        token: &str,
+        document: String,
+    ) -> Result<NewEvidence, Refusal> {
         let claims = self.proven(token).await?;
-        self.of_workflow(&claims, document).await
+        self.of_workflow(peer, &claims, document).await
     }
 
-    async fn by_signature(&self, headers: &HeaderMap, text: &str) -> Result<NewEvidence, Refusal> {
+    async fn by_signature(
+        &self,
+        peer: IpAddr,
+        headers: &HeaderMap,
+        text: &str,
+    ) -> Result<NewEvidence, Refusal> {
         let value: Value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(error) if says(headers, envelope::MEDIA_TYPE) => {
@@ -145,7 +171,14 @@ impl Posting {
             return Err(Refusal::Nobody);
         }
         let envelope = envelope::Envelope::read(&value).map_err(Refusal::Faulty)?;
-        self.of_key(envelope).await
+        self.of_key(peer, envelope).await
+    }
+
+    /// Counts for the repository what was proven to be its own, and for the peer no more.
+    fn count(&self, peer: IpAddr, repo: RepoId) -> Result<(), Refusal> {
+        self.peers.give_back(&peer);
+        let counted = self.repositories.take(repo, self.clock.now());
+        counted.map_err(Refusal::TooMany)
     }
 
     async fn body(&self, headers: &HeaderMap, body: Body) -> Result<String, Refusal> {

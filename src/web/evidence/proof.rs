@@ -1,9 +1,11 @@
 //! From a token or a signature to a document with its carrier, or the reason why not.
 
+use std::net::IpAddr;
+
 use serde_json::Value;
 
-use super::Posting;
 use super::answer::Refusal;
+use super::{ASKED, Posting};
 use crate::domain::evidence::envelope::Envelope;
 use crate::domain::evidence::identity::{self, Claims};
 use crate::domain::evidence::{Carrier, Statement, collect, parse};
@@ -39,15 +41,15 @@ impl Posting {
     /// A document that a workflow run posted.
     pub(super) async fn of_workflow(
         &self,
+        peer: IpAddr,
         claims: &Claims,
         document: String,
     ) -> Result<NewEvidence, Refusal> {
         let (memory, repo) = self.repository_of(claims).await?;
         let now = self.clock.now();
-        let counted = self.repositories.take(repo.id, now);
-        counted.map_err(Refusal::TooMany)?;
+        self.count(peer, repo.id)?;
         let statement = parse::document(&document)?;
-        let pulls = self.pulls(&repo, &statement.head).await?;
+        let pulls = self.pulls(&repo, &statement).await?;
         let admitted = claims.admit(&repo, &statement, &pulls);
         let (ran, fitting) = admitted.map_err(Refusal::Forbidden)?;
         let carrier = Carrier::Workflow {
@@ -72,7 +74,11 @@ impl Posting {
     }
 
     /// A document that came signed.
-    pub(super) async fn of_key(&self, envelope: Envelope) -> Result<NewEvidence, Refusal> {
+    pub(super) async fn of_key(
+        &self,
+        peer: IpAddr,
+        envelope: Envelope,
+    ) -> Result<NewEvidence, Refusal> {
         let value: Value =
             serde_json::from_str(&envelope.payload).map_err(|error| Refusal::not_json(&error))?;
         let subject = value.pointer("/subject/0/name").and_then(Value::as_str);
@@ -97,11 +103,10 @@ impl Posting {
             None => return Err(self.unknown_policy(repo.id).await?),
         };
         let now = self.clock.now();
-        let counted = self.repositories.take(repo.id, now);
-        counted.map_err(Refusal::TooMany)?;
+        self.count(peer, repo.id)?;
         let document = envelope.payload;
         let statement = parse::document(&document)?;
-        let pulls = self.pulls(&repo, &statement.head).await?;
+        let pulls = self.pulls(&repo, &statement).await?;
         let about = identity::about(&statement, &repo.name.to_string(), &pulls);
         about.map_err(Refusal::Forbidden)?;
         let carrier = Carrier::Key(key.clone());
@@ -136,20 +141,41 @@ impl Posting {
         }
     }
 
-    /// The open pull requests with a head. Where none is known, GitHub is asked soon: a delivery may have
-    /// been lost, and whoever posts again finds it.
-    async fn pulls(&self, repo: &Repository, head: &HeadSha) -> Result<Vec<PullRequest>, Refusal> {
+    /// The open pull requests with a document's head. Where none is known, GitHub is asked: the delivery
+    /// that tells of it may be on its way, or lost.
+    async fn pulls(
+        &self,
+        repo: &Repository,
+        statement: &Statement,
+    ) -> Result<Vec<PullRequest>, Refusal> {
+        let head = &statement.head;
+        let known = self.known_pulls(repo, head).await?;
+        let of_this = statement.subject_name.to_lowercase() == repo.name.to_string().to_lowercase();
+        if !known.is_empty() || !of_this {
+            return Ok(known);
+        }
+        let none_at = self.store.head(repo.id, head).await?.value.no_pulls_at;
+        if none_at.is_some_and(|at| self.clock.now() < at + ASKED) {
+            return Err(Refusal::NoPullYet(head.short().to_owned()));
+        }
+        if let Err(error) = self.sweep.head(repo.id, head).await {
+            tracing::warn!(repo = %repo.id, %head, %error, "whose head it is could not be asked");
+            return Err(Refusal::NoPullYet(head.short().to_owned()));
+        }
+        self.woken.notify_one();
+        self.known_pulls(repo, head).await
+    }
+
+    async fn known_pulls(
+        &self,
+        repo: &Repository,
+        head: &HeadSha,
+    ) -> Result<Vec<PullRequest>, Refusal> {
         let mut pulls = Vec::new();
         for number in self.store.pulls_with_head(repo.id, head).await? {
             pulls.extend(self.store.pull(repo.id, number).await?.value.pull);
         }
         pulls.retain(|pull| pull.state == PullState::Open && pull.head == *head);
-        if pulls.is_empty() {
-            let known = self.store.head(repo.id, head).await?.value;
-            if known.no_pulls_at.is_none() {
-                self.wake(Key::Head(repo.id, head.clone())).await?;
-            }
-        }
         Ok(pulls)
     }
 

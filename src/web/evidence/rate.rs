@@ -48,6 +48,14 @@ impl<K: Eq + Hash> Rate<K> {
         *count += 1;
         Ok(())
     }
+
+    /// Counts one less: it turned out to be somebody else's.
+    pub fn give_back(&self, whose: &K) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, count)) = counts.get_mut(whose) {
+            *count = count.saturating_sub(1);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -64,6 +72,19 @@ mod tests {
         assert_eq!(rate.take("a", at(20)), Err(40));
         assert_eq!(rate.take("b", at(20)), Ok(()));
         assert_eq!(rate.take("a", at(60)), Ok(()));
+    }
+
+    #[test]
+    fn what_is_given_back_was_not_taken() {
+        let rate = Rate::new(1);
+        for _ in 0..3 {
+            assert_eq!(rate.take("a", Timestamp::UNIX_EPOCH), Ok(()));
+            rate.give_back(&"a");
+        }
+        rate.give_back(&"a");
+        assert_eq!(rate.take("a", Timestamp::UNIX_EPOCH), Ok(()));
+        assert_eq!(rate.take("a", Timestamp::UNIX_EPOCH), Err(60));
+        rate.give_back(&"nobody");
     }
 
     #[test]

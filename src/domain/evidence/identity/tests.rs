@@ -173,3 +173,21 @@ fn a_document_about_something_else_is_refused_by_its_field() {
     assert_eq!(refusal.claim, "subject[0].digest.gitCommit");
     about(&document(&name.to_uppercase(), 'a'), &name, &pulls()).unwrap();
 }
+
+#[test]
+fn the_base_and_the_default_branch_are_protected_and_nothing_that_is_named_like_them() {
+    let base = BaseRef::parse("release").unwrap();
+    let default = BaseRef::parse("main").unwrap();
+    let protected = |git_ref: &str| is_protected(git_ref, Some(&base), Some(&default));
+    assert!(protected("refs/heads/release"));
+    assert!(protected("refs/heads/main"));
+    for other in [
+        "main",
+        "refs/tags/main",
+        "refs/heads/main2",
+        "refs/heads/agent/main",
+    ] {
+        assert!(!protected(other), "{other}");
+    }
+    assert!(!is_protected("refs/heads/main", Some(&base), None));
+}

@@ -101,6 +101,14 @@ fn a_change_of_comments_alone_is_satisfied_by_the_word_of_who_read_the_language(
         "src/start.rs:40 holds nothing but tests."
     );
 
+    // Beside a kill it is not needed.
+    let both = tried(&[
+        remark(mutant("m1", 40, "skipped")),
+        mutant("m2", 40, "killed"),
+    ]);
+    let reason = &gate(&both, GATE).details[0].reason;
+    assert_eq!(reason, "src/start.rs:40 is tested.");
+
     // Elsewhere, in another status, or beside a survivor it proves nothing.
     let elsewhere = tried(&[remark(mutant("m1", 41, "skipped"))]);
     assert_eq!(state(&elsewhere, GATE), "waiting");
@@ -276,6 +284,126 @@ fn lines_that_were_only_removed_need_a_mutant_at_the_gap() {
 }
 
 #[test]
+fn a_broken_line_beside_a_gap_does_not_show_that_the_removal_is_tested() {
+    let beside = |kind: &str| {
+        let mut snapshot = changing(vec![file("src/start.rs", vec![hunk(39, &[], &["guard"])])]);
+        let mut tried = mutant("m1", 39, "killed");
+        tried["kind"] = json!(kind);
+        let document = mutated(approval("exec-2"), &[tried]);
+        items(&mut snapshot.runs).push(report(30, CODEX, &document));
+        snapshot
+    };
+    assert_eq!(state(&beside("revert_line"), GATE), "satisfied");
+    let broken = beside("negate_condition");
+    assert_eq!(state(&broken, GATE), "waiting");
+    let told = told(&broken, GATE);
+    assert!(
+        told.contains("put back nothing of what was removed"),
+        "{told}"
+    );
+}
+
+/// Two changes, at 50-51 and at 60, and one mutant of these lines that was reported of them.
+fn spanning(kind: &str, start: u64, end: u64, status: &str) -> Snapshot {
+    let changes = vec![
+        hunk(50, &["one", "two"], &["was"]),
+        hunk(60, &["three"], &["was"]),
+    ];
+    let mut snapshot = changing(vec![file("src/start.rs", changes)]);
+    let mut wide = mutant("m2", start, status);
+    wide["end_line"] = json!(end);
+    wide["kind"] = json!(kind);
+    let document = mutated(approval("exec-2"), &[wide]);
+    items(&mut snapshot.runs).push(report(30, CODEX, &document));
+    snapshot
+}
+
+/// The state of the first change.
+fn first_of(snapshot: &Snapshot) -> &'static str {
+    gate(snapshot, GATE).details[0].state.word()
+}
+
+#[test]
+fn a_kill_of_more_than_the_changed_lines_does_not_show_that_they_are_tested() {
+    let spans = [(50, 51), (50, 50), (51, 51), (49, 51), (50, 52), (1, 99)];
+    let states = spans.map(|(start, end)| first_of(&spanning("FnValue", start, end, "killed")));
+    assert_eq!(
+        states,
+        [
+            "satisfied",
+            "satisfied",
+            "satisfied",
+            "waiting",
+            "waiting",
+            "waiting"
+        ]
+    );
+    let told = told(&spanning("FnValue", 1, 99, "killed"), GATE);
+    assert!(
+        told.contains("may have been killed for other lines than these"),
+        "{told}"
+    );
+    // What survives objects wherever it touches.
+    let survived = spanning("FnValue", 1, 99, "survived");
+    assert_eq!(state(&survived, GATE), "failed");
+}
+
+#[test]
+fn undoing_one_change_shows_that_it_is_tested_however_many_lines_are_named_and_two_show_neither() {
+    let spans = [(50, 51), (48, 53), (50, 50), (45, 59), (50, 60), (1, 99)];
+    let states = spans.map(|(start, end)| first_of(&spanning("revert_hunk", start, end, "killed")));
+    assert_eq!(
+        states,
+        [
+            "satisfied",
+            "satisfied",
+            "satisfied",
+            "satisfied",
+            "waiting",
+            "waiting"
+        ]
+    );
+}
+
+#[test]
+fn a_kill_of_more_than_the_changed_lines_is_not_counted_where_kills_are_counted() {
+    let mut wide = mutant("m1", 39, "killed");
+    wide["end_line"] = json!(41);
+    wide["kind"] = json!("FnValue");
+    let document = mutated(approval("exec-1"), &[wide]);
+    let demand = under_demand("require: { killed_at_least: 1 }");
+    let snapshot = under(&demand, with_reports(vec![report(20, CODEX, &document)]));
+    assert_eq!(state(&snapshot, GATE), "waiting");
+}
+
+#[test]
+fn a_change_that_only_removes_comments_is_satisfied_by_the_word_of_who_read_the_language() {
+    let removed = |line: u64, kind: &str| {
+        let mut snapshot = changing(vec![file(
+            "src/start.rs",
+            vec![hunk(38, &[], &["// a remark"])],
+        )]);
+        let mut remark = mutant("m1", line, "skipped");
+        remark["kind"] = json!(kind);
+        let document = mutated(approval("exec-2"), &[remark]);
+        items(&mut snapshot.runs).push(report(30, CODEX, &document));
+        state(&snapshot, GATE)
+    };
+    assert_eq!(removed(38, "only_comments"), "satisfied");
+    assert_eq!(removed(37, "only_comments"), "waiting");
+    assert_eq!(removed(38, "revert_hunk"), "waiting");
+    // A file that is gone is more than its comments.
+    let mut gone = file("src/guard.rs", vec![hunk(0, &[], &["// a remark"])]);
+    gone.kind = ChangeKind::Removed;
+    let mut snapshot = changing(vec![gone]);
+    let mut remark = in_file("src/guard.rs", mutant("m1", 1, "skipped"));
+    remark["kind"] = json!("only_comments");
+    let document = mutated(approval("exec-2"), &[remark]);
+    items(&mut snapshot.runs).push(report(30, CODEX, &document));
+    assert_eq!(state(&snapshot, GATE), "waiting");
+}
+
+#[test]
 fn a_removed_critical_file_is_one_change_to_prove() {
     let mut gone = file("src/guard.rs", vec![hunk(0, &[], &["a", "b"])]);
     gone.kind = ChangeKind::Removed;
@@ -312,6 +440,11 @@ fn renaming_a_critical_file_takes_no_change_out_of_sight() {
 fn moving_a_critical_file_away_unchanged_is_a_change_to_prove() {
     let away = changing(vec![renamed("src/guard.rs", "docs/guard.txt", Vec::new())]);
     assert_eq!(state(&away, GATE), "waiting", "{}", told(&away, GATE));
+    let mut moved_back = changing(vec![renamed("src/guard.rs", "docs/guard.txt", Vec::new())]);
+    let back = in_file("docs/guard.txt", mutant("m1", 1, "killed"));
+    let document = mutated(approval("exec-2"), &[back]);
+    items(&mut moved_back.runs).push(report(30, CODEX, &document));
+    assert_eq!(state(&moved_back, GATE), "satisfied");
     let within = changing(vec![renamed(
         "src/guard.rs",
         "src/core/guard.rs",

@@ -76,6 +76,64 @@ fn a_retargeted_pull_request_needs_new_reports_for_the_same_head() {
 }
 
 #[test]
+fn a_rejection_outlives_a_retarget_until_its_verifier_reports_again() {
+    let retargeted = |document: &Value| {
+        let mut snapshot = says(document);
+        known(&mut snapshot.pull).base = BaseRef::parse("release").unwrap();
+        snapshot
+    };
+    let mut rejected = approval_with("result", json!("rejected"));
+    let snapshot = retargeted(&rejected);
+    assert_eq!(
+        state(&snapshot, GATE),
+        "failed",
+        "{}",
+        told(&snapshot, GATE)
+    );
+    let mut finding = approval_with("findings", blocking());
+    assert_eq!(state(&retargeted(&finding), GATE), "failed");
+    // A rejection of another head, or one that names no base at all, is as void as it was.
+    rejected["subject"][0]["digest"]["gitCommit"] = json!(oid('e').as_str());
+    assert_eq!(state(&retargeted(&rejected), GATE), "waiting");
+    finding["predicate"]["base"] = Value::Null;
+    assert_eq!(state(&retargeted(&finding), GATE), "waiting");
+    let mut anew = approval("exec-2");
+    anew["predicate"]["base"]["ref"] = json!("release");
+    let mut snapshot = snapshot;
+    items(&mut snapshot.runs).push(report(30, CODEX, &anew));
+    assert_eq!(
+        state(&snapshot, GATE),
+        "satisfied",
+        "{}",
+        told(&snapshot, GATE)
+    );
+}
+
+#[test]
+fn what_a_rejection_tried_against_another_base_proves_nothing_of_this_one() {
+    let gates = "{ mutation_check: { critical: ['src/**'] } }";
+    let killed = mutated(
+        approval_with("result", json!("rejected")),
+        &[mutant("m1", 40, "killed")],
+    );
+    let mut snapshot = under(&only(gates), with_reports(vec![report(20, CODEX, &killed)]));
+    assert_eq!(state(&snapshot, "mutation_check"), "satisfied");
+    known(&mut snapshot.pull).base = BaseRef::parse("release").unwrap();
+    assert_eq!(state(&snapshot, "mutation_check"), "waiting");
+}
+
+#[test]
+fn an_approval_with_nothing_but_survivors_is_as_void_after_a_retarget_as_any_other() {
+    let mut document = mutated(approval("exec-1"), &[mutant("m1", 40, "survived")]);
+    document["predicate"]["tests"] = json!([]);
+    let demand = alone("independence: vendor, tests_executed: false");
+    let mut snapshot = under(&demand, with_reports(vec![report(20, CODEX, &document)]));
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+    known(&mut snapshot.pull).base = BaseRef::parse("release").unwrap();
+    does_not_count(&snapshot, "the base is `release` now");
+}
+
+#[test]
 fn a_report_that_names_no_base_is_void() {
     does_not_count(
         &says(&approval_with("base", Value::Null)),
