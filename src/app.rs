@@ -35,6 +35,8 @@ use crate::worker::Worker;
 const PASSES: usize = 8;
 /// How soon GitHub is asked again who we are, while it does not say.
 const PROOF_PAUSE: Duration = Duration::from_secs(15);
+/// How soon to listen again for other servers, when there was no connection to listen on.
+const DEAF_PAUSE: Duration = Duration::from_secs(5);
 
 /// What an [`App`] is made of.
 pub struct Parts {
@@ -73,6 +75,7 @@ pub struct Keys {
 
 /// The whole server.
 pub struct App {
+    woken: Arc<Notify>,
     reads: Arc<dyn Reads>,
     intake: Mutex<Intake<dyn Store>>,
     worker: Worker,
@@ -142,8 +145,9 @@ impl App {
             addresses,
             woken.clone(),
         );
-        let intake = Intake::new(store, own_app, clock, arrived, woken);
+        let intake = Intake::new(store.clone(), own_app, clock, arrived, woken.clone());
         Self {
+            woken,
             reads,
             intake: Mutex::new(intake),
             worker,
@@ -248,9 +252,10 @@ impl App {
             self.sweep_interval,
             shutdown.clone(),
         );
+        let neighbours = hear_neighbours(self.store, self.woken, shutdown.clone());
         let routes = self.routes;
         let serving = server::serve(listener, routes, server::Limits::default(), shutdown);
-        let (cut_off, (), (), ()) = tokio::join!(serving, intake, worker, healing);
+        let (cut_off, (), (), (), ()) = tokio::join!(serving, intake, worker, healing, neighbours);
         if cut_off > 0 {
             tracing::warn!(cut_off, "connections were cut off by the shutdown");
         }
@@ -259,6 +264,30 @@ impl App {
         {
             tracing::error!("the inbox's writer ended abruptly");
         }
+    }
+}
+
+/// Has the worker look for work when another server on the same database woke some.
+async fn hear_neighbours(
+    store: Arc<dyn Store>,
+    woken: Arc<Notify>,
+    mut shutdown: watch::Receiver<bool>,
+) {
+    let hearing = async {
+        loop {
+            match store.woken_elsewhere().await {
+                Ok(()) => woken.notify_one(),
+                Err(error) => {
+                    // Work is found without: a few seconds later.
+                    tracing::warn!(%error, "cannot hear other servers");
+                    tokio::time::sleep(DEAF_PAUSE).await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        _ = shutdown.wait_for(|stop| *stop) => {}
+        () = hearing => {}
     }
 }
 
