@@ -9,6 +9,7 @@
 //! soon, since one of the two was old.
 
 mod asking;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -160,6 +161,7 @@ impl Reconcile {
         let asked = hear::admit(&kept, &mut record, self.clock.now());
         let (mut gathered, mut verdict) = self.judge(lease, &kept, &mut record, asked).await?;
         if let Some(after) = gathered.limited {
+            self.say_it_waits(lease, &kept, after).await?;
             return Ok(Finish::Retry { after });
         }
         if gathered.inactive {

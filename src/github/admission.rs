@@ -128,12 +128,12 @@ impl Admission {
     }
 
     /// Notes that nothing came of what was done for an installation beside its own calls: a minting.
-    pub fn failed(&self, who: Principal, now: Timestamp) {
+    pub fn failed(&self, who: Principal, end: End, now: Timestamp) {
         self.known()
             .breakers
             .entry(who)
             .or_default()
-            .heard(End::Failed, now);
+            .heard(end, now);
     }
 
     /// What is left, and who waits: installations of which anything is known.

@@ -6,7 +6,7 @@
 //! | state | who may call |
 //! |---|---|
 //! | sound | everybody |
-//! | ailing: the last call failed | [`AT_ONCE`] at the same time |
+//! | ailing: the last call hung | [`AT_ONCE`] at the same time |
 //! | resting: [`OPENS`] in a row failed | nobody, for a while that doubles each time |
 //! | proving: the rest is over | one; its outcome decides |
 //!
@@ -14,6 +14,9 @@
 //! every worker would wait out a time-out of the same tenant before the breaker opens. An answer of any
 //! kind below 500 is an answer: a refusal is no trouble. Known: the first call that hangs may have as many
 //! beside it as there are workers, all for one time-out.
+//!
+//! A 5xx comes quickly and holds nobody up, so it makes no installation ail: else a pass of which one read
+//! always fails would have its other reads put off, and would never end with what the rest tells.
 
 use chrono::Duration;
 
@@ -21,8 +24,8 @@ use crate::domain::model::Timestamp;
 
 /// After so many failures in a row.
 const OPENS: u32 = 5;
-/// How many calls an ailing installation may have at the same time.
-const AT_ONCE: usize = 2;
+/// How many calls an ailing installation may have at the same time: what one pass reads side by side.
+const AT_ONCE: usize = 4;
 const FIRST_REST: Duration = Duration::seconds(10);
 const LONGEST_REST: Duration = Duration::minutes(5);
 /// For whoever comes while others find out: soon enough, and no hurry.
@@ -32,6 +35,8 @@ const MEANWHILE: Duration = Duration::seconds(3);
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
     failures: u32,
+    /// The last call that failed was not answered at all.
+    hung: bool,
     /// How often it rested in a row.
     rests: u32,
     until: Option<Timestamp>,
@@ -43,8 +48,10 @@ pub(super) struct Breaker {
 pub(super) enum End {
     /// It was answered, be it with a refusal.
     Answered,
-    /// 5xx, or no answer.
+    /// 5xx.
     Failed,
+    /// No answer.
+    Hung,
 }
 
 impl Breaker {
@@ -54,7 +61,7 @@ impl Breaker {
         let most = match self.until {
             Some(until) if now < until => return Err(until - now),
             Some(_) => 1,
-            None if self.failures > 0 => AT_ONCE,
+            None if self.hung => AT_ONCE,
             None => usize::MAX,
         };
         if self.at_once >= most {
@@ -81,11 +88,15 @@ impl Breaker {
             End::Answered => {
                 // What began before the rest says nothing about now, unless it is the proof itself.
                 if self.until.is_none_or(|until| now >= until) {
-                    (self.failures, self.rests, self.until) = (0, 0, None);
+                    *self = Self {
+                        at_once: self.at_once,
+                        ..Self::default()
+                    };
                 }
                 false
             }
-            End::Failed => {
+            End::Failed | End::Hung => {
+                self.hung = end == End::Hung;
                 self.failures = self.failures.saturating_add(1);
                 let resting = self.until.is_some_and(|until| now < until);
                 let opens = !resting && (self.failures >= OPENS || self.until.is_some());
@@ -184,13 +195,23 @@ mod tests {
         for _ in 0..8 {
             breaker.begin(at(0)).expect("sound");
         }
-        breaker.end(End::Failed, at(12));
+        breaker.end(End::Hung, at(12));
         assert_eq!(breaker.begin(at(12)), Err(MEANWHILE));
-        for _ in 0..6 {
+        for _ in 0..4 {
             breaker.dropped();
         }
-        breaker.begin(at(12)).expect("the second");
+        breaker.begin(at(12)).expect("the fourth");
         assert_eq!(breaker.begin(at(12)), Err(MEANWHILE));
+    }
+
+    #[test]
+    fn one_page_that_github_cannot_make_keeps_nobody_from_the_others() {
+        let mut breaker = Breaker::default();
+        breaker.begin(at(0)).expect("sound");
+        breaker.end(End::Failed, at(0));
+        for _ in 0..8 {
+            breaker.begin(at(0)).expect("not ailing");
+        }
     }
 
     #[test]

@@ -338,9 +338,9 @@ impl Client {
     /// A read, with its further tries: a success, a redirect, or why there is neither.
     async fn patiently(&self, who: Principal, ask: &Ask) -> Answer<Reply> {
         let mut pauses = self.further_tries();
-        let mut renewed = false;
+        let (mut renewed, mut again) = (false, false);
         loop {
-            let refused = match self.once(who, ask).await {
+            let refused = match self.one(who, ask, again).await {
                 Ok(reply) if reply.status.is_success() || reply.is_redirect() => return Ok(reply),
                 Ok(reply) => reply.refusal(who, self.now()),
                 Err(refused) => refused,
@@ -354,11 +354,19 @@ impl Client {
                 },
                 refused => return Err(refused),
             }
+            again = true;
         }
     }
 
     /// One request in somebody's name.
     async fn once(&self, who: Principal, ask: &Ask) -> Answer<Reply> {
+        self.one(who, ask, false).await
+    }
+
+    /// One request. What a further try of a read meets (`again`) does not count against the installation
+    /// once more, unless nothing came at all: one page that GitHub cannot make is not an installation in
+    /// trouble, and it holds nobody up.
+    async fn one(&self, who: Principal, ask: &Ask, again: bool) -> Answer<Reply> {
         let class = ask.class.unwrap_or_else(class::current);
         let going = self.admission.admit(who, ask.budget, class, self.now())?;
         if ask.class.is_some() {
@@ -377,10 +385,15 @@ impl Client {
         let token = self.token(installation).await?;
         let answered = self.sent(who, ask, &token.secret).await;
         let end = match &answered {
-            Ok(reply) if !reply.status.is_server_error() => End::Answered,
-            Ok(_) | Err(_) => End::Failed,
+            Ok(reply) if !reply.status.is_server_error() => Some(End::Answered),
+            Ok(_) if again => None,
+            Ok(_) => Some(End::Failed),
+            Err(_) => Some(End::Hung),
         };
-        going.end(end, self.now());
+        match end {
+            Some(end) => going.end(end, self.now()),
+            None => drop(going),
+        }
         let reply = answered?;
         if reply.status == http::StatusCode::UNAUTHORIZED {
             self.tokens.forget(installation, &token).await;
@@ -483,12 +496,14 @@ impl Client {
         let ask = self.rest(Method::POST, &path, None);
         let answered = self.sent(who, &ask, &self.assertion()?).await;
         drop(going);
-        if answered
-            .as_ref()
-            .map_or(true, |reply| reply.status.is_server_error())
-        {
+        let end = match &answered {
+            Ok(reply) if !reply.status.is_server_error() => None,
+            Ok(_) => Some(End::Failed),
+            Err(_) => Some(End::Hung),
+        };
+        if let Some(end) = end {
             let whose = Principal::Installation(installation);
-            self.admission.failed(whose, self.now());
+            self.admission.failed(whose, end, self.now());
         }
         let reply = answered?;
         if !reply.status.is_success() {

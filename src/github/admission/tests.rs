@@ -107,17 +107,24 @@ async fn failing_for_one() -> Server {
 async fn an_installation_whose_calls_fail_rests_and_no_other_does() {
     let server = failing_for_one().await;
     let client = &server.client;
-    let first = client.commit(&repo(), &tip()).await;
-    assert_eq!(first, Err(Refused::Server(502)));
-    let second = client.commit(&repo(), &tip()).await;
+    for _ in 0..4 {
+        let failed = client.commit(&repo(), &tip()).await;
+        assert_eq!(failed, Err(Refused::Server(502)));
+    }
+    let sent = server.lines().len();
+    assert_eq!(sent, 12, "each with its further tries");
     let after = Duration::seconds(10);
-    assert_eq!(second, Err(Refused::Resting { after }));
-    assert_eq!(server.lines().len(), 5, "no call more");
+    for _ in 0..2 {
+        let last = client.commit(&repo(), &tip()).await;
+        assert_eq!(last, Err(Refused::Resting { after }));
+    }
+    let sent = sent + 1;
+    assert_eq!(server.lines().len(), sent, "no call more");
     let merge = client
         .merge(&repo(), number(), &head(), Method::Merge)
         .await;
     assert_eq!(merge, MergeAnswer::Limited(after), "surely not sent");
-    assert_eq!(server.lines().len(), 5);
+    assert_eq!(server.lines().len(), sent);
     let fine = client.commit(&other(), &tip()).await;
     assert!(matches!(fine, Err(Refused::NotFound(_))), "{fine:?}");
     let resting: Vec<_> = client.budgets().iter().map(|left| left.resting).collect();
@@ -152,8 +159,8 @@ async fn a_call_that_nobody_waits_for_any_more_holds_no_place() {
     let admission = &server.client.admission;
     let who = Principal::Installation(repo().installation);
     let admit = || admission.admit(who, Budget::Rest, Class::Read, noon());
-    admission.failed(who, noon());
-    let places = (admit().expect("one"), admit().expect("two"));
+    admission.failed(who, End::Hung, noon());
+    let places = [admit(), admit(), admit(), admit()].map(|going| going.expect("a place"));
     assert!(matches!(admit(), Err(Refused::Resting { .. })));
     drop(places);
     admit().expect("free again").end(End::Answered, noon());
@@ -217,7 +224,7 @@ async fn what_is_read_again_unchanged_is_one_call_that_github_does_not_count() {
             true => (304, Value::Null),
             false => (200, json!({ "id": 9 })),
         };
-        (!is_mint(seen)).then(|| Say::Json(status, headers, body))
+        (!is_mint(seen)).then_some(Say::Json(status, headers, body))
     })
     .await;
     for _ in 0..3 {
