@@ -90,6 +90,11 @@ pub struct App {
     writer: Option<webhook::Writer<dyn Store>>,
 }
 
+fn budgets(reads: &Arc<dyn Reads>) -> web::Budgets {
+    let reads = Arc::clone(reads);
+    Arc::new(move || reads.budgets())
+}
+
 impl App {
     /// Wires the parts. Nothing runs yet.
     pub fn new(parts: Parts) -> Self {
@@ -118,6 +123,7 @@ impl App {
             api_token: keys.api_token.clone(),
             ready: ready.clone(),
             addresses: parts.addresses.clone(),
+            budgets: budgets(&reads),
             scrape: Scrape::new(meters.clone()),
         };
         let addresses = parts.addresses;

@@ -29,6 +29,8 @@ const WORDING_REST: Duration = Duration::seconds(20);
 /// The bounds between which a question that GitHub left unanswered is asked again.
 const SOONEST: Duration = Duration::seconds(3);
 const LATEST: Duration = Duration::minutes(5);
+/// What the shape of a page begins with that tells of a wait alone.
+const WAITS: &str = "waits until ";
 /// For how long answers are counted.
 const HOUR: Duration = Duration::hours(1);
 /// How soon a question is asked that a delivery left open while others are open anyway.
@@ -301,6 +303,38 @@ fn publication(verdict: &Verdict, standing: Standing<'_>) -> Publication {
         digest,
         shape,
     }))
+}
+
+/// The order to say that a pull request waits for GitHub's limit until then; `None` where that is said
+/// already, or where the run on its head is completed or was never asked for.
+///
+/// Its shape is that of no verdict, so the next whole pass publishes at once.
+pub fn waits(verdict: &Verdict, record: &PullRecord, until: Timestamp) -> Option<CheckOrder> {
+    if !acts(verdict) || matches!(verdict.outcome, Outcome::Merged | Outcome::Ignored) {
+        return None;
+    }
+    let head = verdict.head.clone()?;
+    let published = record.published.as_ref();
+    let published = published.filter(|published| published.head == head);
+    let said = |shape: &str| {
+        let told = shape.strip_prefix(WAITS)?.parse().ok()?;
+        chrono::DateTime::from_timestamp(told, 0)
+    };
+    if let Some(published) = published
+        && (published.conclusion.is_some()
+            || said(&published.shape).is_some_and(|told| told > verdict.at))
+    {
+        return None;
+    }
+    let page = check::waiting(verdict, until);
+    Some(CheckOrder {
+        head,
+        number: verdict.number,
+        update: published.map(|published| published.run),
+        digest: check::digest(&page),
+        shape: format!("{WAITS}{}", until.timestamp()),
+        page,
+    })
 }
 
 /// The digest of what a verdict is about: its outcome, and the gate that people are to look at first.

@@ -11,7 +11,7 @@ use super::listing::{self, MOST_PAGES, PER_PAGE, Place, Shape};
 use super::quota::Principal;
 use super::wire::diff::{self, WireComparison};
 use super::wire::{self, apps, checks, issues, places, pulls, rules, unreadable};
-use super::{Answer, Attempts, Branch, FileAt, Introduction, Reads, Refused, auth, issuer};
+use super::{Answer, Attempts, Branch, FileAt, Introduction, Left, Reads, Refused, auth, issuer};
 use crate::domain::doctor::facts::{Delivered, Hook, Installation};
 use crate::domain::facts::{
     CheckRun, Comment, CommitStatus, Comparison, FileChange, Issue, Listing, PlatformRule,
@@ -435,6 +435,10 @@ impl Reads for Client {
 
     async fn methods(&self, repo: &Repository) -> Answer<Methods> {
         apps::methods(self.read_of(repo, "").await?.value)
+    }
+
+    fn budgets(&self) -> Vec<Left> {
+        self.admission.left(self.now())
     }
 
     async fn recent_pulls(&self, repo: &Repository, most: usize) -> Answer<Listing<PullRequest>> {

@@ -49,6 +49,7 @@ fn asked<T>(answer: Answer<T>) -> Asked<T> {
                     Asked::Refused(Refusal::Other, why)
                 }
                 Refused::Limited { .. }
+                | Refused::Resting { .. }
                 | Refused::Server(_)
                 | Refused::NoAnswer(_)
                 | Refused::Unreadable(_) => Asked::Failed(why),

@@ -20,6 +20,7 @@ mod api;
 pub mod evidence;
 mod history;
 mod known;
+mod limits;
 mod metrics;
 mod outlooks;
 mod pages;
@@ -60,9 +61,14 @@ pub struct WebState {
     pub ready: Arc<AtomicBool>,
     /// What is where.
     pub addresses: Addresses,
+    /// What is left of the installations' budgets.
+    pub budgets: Budgets,
     /// What is counted, and what scrapers were shown.
     pub scrape: Scrape,
 }
+
+/// Tells what is left of the installations' budgets, without a call.
+pub type Budgets = Arc<dyn Fn() -> Vec<crate::github::Left> + Send + Sync>;
 
 /// Addresses that pages lead to. Where one is not known, a page does without.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -109,6 +115,7 @@ pub fn router(state: WebState) -> Router {
         .route("/repos/{owner}/{repo}/dispatch", get(api::dispatch))
         .route("/repos/{owner}/{repo}/next", get(api::next))
         .route("/repos/{owner}/{repo}/scorecard", get(api::scorecard))
+        .route("/limits", get(limits::limits))
         .fallback(api::no_such_route)
         .layer(programs.clone());
     let metrics = Router::new()

@@ -10,6 +10,7 @@ use axum::response::{Html, IntoResponse, Response};
 use super::WebState;
 use super::history::Happened;
 use super::known::{Lost, PullPath, number, repository};
+use super::limits;
 use super::view::{Badge, Gate, Prose, When};
 use crate::domain::facts::Freshness;
 use crate::domain::memory::PullRecord;
@@ -28,6 +29,8 @@ const MOST_LETTERS: u32 = 20;
 struct Dashboard {
     signed_in: bool,
     ready: bool,
+    /// Installations that wait, and until when.
+    limits: Vec<String>,
     inbox: InboxCounts,
     letters: Vec<DeadLetter>,
     /// How many of which outcome, those that can land first.
@@ -177,6 +180,7 @@ async fn overview(state: &WebState) -> Result<Dashboard, Lost> {
     Ok(Dashboard {
         signed_in: state.api_token.get().is_some(),
         ready: state.ready.load(Ordering::Relaxed),
+        limits: limits::notices(state),
         inbox,
         letters,
         tally: tally(&rows),

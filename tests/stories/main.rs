@@ -27,6 +27,7 @@ mod gate;
 mod heads;
 mod identity;
 mod leaving;
+mod limits;
 mod lint;
 mod merging;
 mod metrics;

@@ -469,6 +469,7 @@ fn counting_client(github: &Simulator, api_url: &str, clock: Clock) -> Client {
         clock,
         timeouts: Timeouts {
             pauses: [Duration::ZERO; 2],
+            between_writes: Duration::ZERO,
             ..Timeouts::default()
         },
     });
