@@ -6,6 +6,8 @@
 //! with the reason. Kills that the head's own tests show to be none make everything but a survivor
 //! inconclusive.
 
+mod shown;
+
 use serde_json::Value;
 
 use super::Request;
@@ -22,6 +24,7 @@ use crate::domain::facts::{Comparison, Listing};
 use crate::domain::gate::hunks;
 use crate::domain::model::{Oid, Timestamp};
 use crate::domain::policy::{MutationCheck, MutationDemand, Timeouts};
+use shown::shown;
 
 /// The most failing tests that are named one by one.
 const MOST_NAMED: usize = 20;
@@ -568,57 +571,4 @@ fn with_lines(comparison: &Comparison) -> Comparison {
 fn is_critical(known: &Comparison, check: &MutationCheck, mutant: &Mutant) -> bool {
     let shown = |hunks: Vec<hunks::Hunk<'_>>| hunks.iter().any(|hunk| hunk.is_shown_by(mutant));
     hunks::critical(known, check).is_ok_and(shown)
-}
-
-/// The most lines of a survivor's change that are shown.
-const MOST_LINES: usize = 24;
-const CONTEXT: usize = 2;
-
-/// A mutant's change, from the head to it, as a few lines of a unified diff.
-fn shown(spot: &Spot, mutant: &crate::domain::mutants::Mutant) -> String {
-    let mut lines = Vec::new();
-    for (path, content) in &mutant.files {
-        let head = match *path == mutant.path {
-            true => spot.head.as_deref(),
-            false => None,
-        };
-        let text =
-            |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
-        let (old, new) = (text(head), text(content.as_deref()));
-        let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-        let same = |pair: &(&&str, &&str)| pair.0 == pair.1;
-        let before = old.iter().zip(&new).take_while(same).count();
-        let most = old.len().min(new.len()) - before;
-        let after = old
-            .iter()
-            .rev()
-            .zip(new.iter().rev())
-            .take(most)
-            .take_while(same)
-            .count();
-        let from = before.saturating_sub(CONTEXT);
-        let to = (old.len() - after + CONTEXT).min(old.len());
-        lines.push(format!("{path}:{}", before + 1));
-        lines.extend(old[from..before].iter().map(|line| format!("  {line}")));
-        lines.extend(
-            old[before..old.len() - after]
-                .iter()
-                .map(|line| format!("- {line}")),
-        );
-        lines.extend(
-            new[before..new.len() - after]
-                .iter()
-                .map(|line| format!("+ {line}")),
-        );
-        lines.extend(
-            old[old.len() - after..to]
-                .iter()
-                .map(|line| format!("  {line}")),
-        );
-    }
-    if let Some(more) = lines.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
-        lines.truncate(MOST_LINES);
-        lines.push(format!("({more} more lines)"));
-    }
-    lines.join("\n")
 }

@@ -321,8 +321,18 @@ fn a_policy_says_what_is_critical_and_whether_some_kills_are_enough() {
 
 #[test]
 fn without_a_word_everything_but_texts_and_tests_is_critical_and_that_is_said() {
-    let project = Project::new(&[("a.sh", "a=0\n"), ("test_a.sh", "a=0\n"), ("a.md", "0\n")]);
-    project.commit(&[("a.sh", "a=1\n"), ("test_a.sh", "a=1\n"), ("a.md", "1\n")]);
+    let project = Project::new(&[
+        ("a.sh", "a=0\n"),
+        ("test.sh", "a=0\n"),
+        ("test_a.sh", "a=0\n"),
+        ("a.md", "0\n"),
+    ]);
+    project.commit(&[
+        ("a.sh", "a=1\n"),
+        ("test.sh", "a=1\n"),
+        ("test_a.sh", "a=1\n"),
+        ("a.md", "1\n"),
+    ]);
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_countersign"));
     command.args([
         "verify",
@@ -330,6 +340,7 @@ fn without_a_word_everything_but_texts_and_tests_is_critical_and_that_is_said() 
         "main",
         "--test",
         "true",
+        "--by-exit-code",
         "--json",
         "--sandbox",
         "off",
