@@ -2,7 +2,7 @@
 //!
 //! A command is a process group of its own, and dies as one. A process that left the group (`setsid`) is
 //! found by a mark in its environment; within bubblewrap it dies with its pid namespace, whatever it does.
-//! Output is one stream, as people would see it; its head and tail are kept, and a digest of all of it.
+//! Output is one stream, as people would see it; its head and tail are kept, and a digest of it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,6 +21,10 @@ use super::sandbox::Room;
 /// names of what failed may stand far before it.
 const HEAD: usize = 1024 * 1024;
 const TAIL: usize = 4 * 1024 * 1024;
+
+/// So much of an output its digest covers, with the length of all: a command that prints without end must not be
+/// waited for longer than for its own sake.
+const DIGESTED: u64 = 64 * 1024 * 1024;
 
 /// How long what a killed command still has in its pipe is waited for. Only a process that escaped every
 /// net holds it open longer.
@@ -78,7 +82,7 @@ pub(super) struct Ran {
     pub end: End,
     /// Its output; the middle of a very long one is left out.
     pub output: String,
-    /// The first 12 hex digits of the SHA-256 of the whole output.
+    /// The first 12 hex digits of the SHA-256 of the output; of a very long one, of its beginning and its length.
     pub digest: String,
     /// How long it took.
     pub took: Duration,
@@ -188,16 +192,23 @@ async fn kept(mut output: pipe::Receiver) -> (String, String) {
     let mut tail: VecDeque<u8> = VecDeque::new();
     let mut lost = false;
     let mut digest = Sha256::new();
+    let mut length: u64 = 0;
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(count @ 1..) = output.read(&mut buffer).await {
         let read = &buffer[..count];
-        digest.update(read);
+        if length < DIGESTED {
+            digest.update(read);
+        }
+        length += count as u64;
         let fits = read.len().min(HEAD - head.len());
         head.extend_from_slice(&read[..fits]);
         tail.extend(&read[fits..]);
         let over = tail.len().saturating_sub(TAIL);
         lost |= over > 0;
         tail.drain(..over);
+    }
+    if length > DIGESTED {
+        digest.update(length.to_be_bytes());
     }
     let mut text = String::from_utf8_lossy(&head).into_owned();
     if lost {
