@@ -45,6 +45,9 @@ use crate::domain::model::{HeadSha, Key, PullNumber, RepoId, Repository};
 use crate::github::{Answer, Reads, Refused};
 use crate::store::{Finish, PullRow, Store, StoreError, Stored};
 
+pub use missed::NOTE as DELIVERIES;
+pub use turn::IN_TURN;
+
 /// Why a sweep could not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {

@@ -44,6 +44,7 @@ use serde_json::json;
 use crate::clock::Clock;
 use crate::settings::Live;
 use crate::store::Store;
+use crate::watch::Watch;
 
 pub use metrics::Scrape;
 
@@ -60,6 +61,8 @@ pub struct WebState {
     pub ready: Arc<AtomicBool>,
     /// What is where.
     pub addresses: Addresses,
+    /// What stands still and should not.
+    pub watch: Watch,
     /// What is counted, and what scrapers were shown.
     pub scrape: Scrape,
 }
@@ -105,6 +108,7 @@ pub fn router(state: WebState) -> Router {
     let api = Router::new()
         .route("/repos/{owner}/{repo}/pulls/{number}", get(api::pull))
         .route("/repos/{owner}/{repo}/pulls", get(api::pulls))
+        .route("/alarms", get(api::alarms))
         .route("/repos/{owner}/{repo}/ledger", get(api::ledger))
         .route("/repos/{owner}/{repo}/dispatch", get(api::dispatch))
         .route("/repos/{owner}/{repo}/next", get(api::next))

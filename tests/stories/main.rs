@@ -36,6 +36,6 @@ mod policy;
 mod posted;
 mod posting;
 mod preview;
-mod submitting;
 mod recovery;
+mod submitting;
 mod terminal;
