@@ -39,6 +39,8 @@ const PASSES: usize = 8;
 const WATCH_PAUSE: Duration = Duration::from_secs(60);
 /// How soon GitHub is asked again who we are, while it does not say.
 const PROOF_PAUSE: Duration = Duration::from_secs(15);
+/// How soon to listen again for other servers, when there was no connection to listen on.
+const DEAF_PAUSE: Duration = Duration::from_secs(5);
 
 /// What an [`App`] is made of.
 pub struct Parts {
@@ -77,6 +79,7 @@ pub struct Keys {
 
 /// The whole server.
 pub struct App {
+    woken: Arc<Notify>,
     reads: Arc<dyn Reads>,
     intake: Mutex<Intake<dyn Store>>,
     worker: Worker,
@@ -150,8 +153,9 @@ impl App {
             addresses,
             woken.clone(),
         );
-        let intake = Intake::new(store, own_app, clock, arrived, woken);
+        let intake = Intake::new(store.clone(), own_app, clock, arrived, woken.clone());
         Self {
+            woken,
             reads,
             intake: Mutex::new(intake),
             worker,
@@ -266,9 +270,11 @@ impl App {
             interval: self.sweep_interval,
         };
         let healing = healer.run(shutdown.clone());
+        let neighbours = hear_neighbours(self.store, self.woken, shutdown.clone());
         let routes = self.routes;
         let serving = server::serve(listener, routes, server::Limits::default(), shutdown);
-        let (cut_off, (), (), (), ()) = tokio::join!(serving, intake, worker, healing, watching);
+        let (cut_off, (), (), (), (), ()) =
+            tokio::join!(serving, intake, worker, healing, neighbours, watching);
         if cut_off > 0 {
             tracing::warn!(cut_off, "connections were cut off by the shutdown");
         }
@@ -277,6 +283,30 @@ impl App {
         {
             tracing::error!("the inbox's writer ended abruptly");
         }
+    }
+}
+
+/// Has the worker look for work when another server on the same database woke some.
+async fn hear_neighbours(
+    store: Arc<dyn Store>,
+    woken: Arc<Notify>,
+    mut shutdown: watch::Receiver<bool>,
+) {
+    let hearing = async {
+        loop {
+            match store.woken_elsewhere().await {
+                Ok(()) => woken.notify_one(),
+                Err(error) => {
+                    // Work is found without: a few seconds later.
+                    tracing::warn!(%error, "cannot hear other servers");
+                    tokio::time::sleep(DEAF_PAUSE).await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        _ = shutdown.wait_for(|stop| *stop) => {}
+        () = hearing => {}
     }
 }
 

@@ -158,8 +158,9 @@ pub async fn submit(
                     run's identity token: give its https:// address";
         return Err(Failure::Use(text.to_owned()));
     }
-    let mut pause = FIRST;
-    for tried in 1.. {
+    let (mut tried, mut pause) = (0, FIRST);
+    loop {
+        tried += 1;
         let (what, advice, again) = match once(document, server, proof).await {
             Ok(taken) => return Ok(taken),
             Err(Setback::Final(failure)) => return Err(failure),
@@ -181,9 +182,8 @@ pub async fn submit(
             )));
         }
         watch.pause(again.unwrap_or(pause), &what).await;
-        pause = (pause * 2).min(LONGEST);
+        pause *= 2;
     }
-    Err(Failure::Remote("the document was not posted".to_owned()))
 }
 
 async fn once(document: &str, server: &Server, proof: &Proof) -> Result<Taken, Setback> {

@@ -38,12 +38,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use serde_json::Value;
+
 use crate::clock::Clock;
 use crate::domain::facts::{Listing, PullRequest};
 use crate::domain::memory::Confirm;
 use crate::domain::model::{HeadSha, Key, PullNumber, RepoId, Repository};
 use crate::github::{Answer, Reads, Refused};
-use crate::store::{Finish, PullRow, Store, StoreError, Stored};
+use crate::store::{Finish, PullRow, Store, StoreError, Stored, Versioned};
 
 pub use missed::NOTE as DELIVERIES;
 pub use turn::IN_TURN;
@@ -223,6 +225,16 @@ impl Sweep {
         memory.value.know_pull(pull.clone());
         // A delivery that comes in between is newer than the list: leaving it is right.
         self.store.remember_pull(repo, pull.number, &memory).await?;
+        Ok(())
+    }
+
+    /// Keeps a note, if it says something else now. Where another replica wrote it meanwhile, its word
+    /// stands: at worst the next sweep does something again.
+    async fn keep(&self, name: &str, note: Versioned<Value>, value: Value) -> Stored<()> {
+        if value != note.value {
+            let note = Versioned { value, ..note };
+            self.store.write_note(name, &note).await?;
+        }
         Ok(())
     }
 

@@ -112,6 +112,21 @@ impl Server {
         write_env(self.folder.path(), self.app_id, &self.api_url, secrets);
     }
 
+    /// Tells the server to stop while it holds a delivery of which the end is missing: the connection, and
+    /// that end.
+    async fn stopped_with_half_a_delivery(&mut self) -> (TcpStream, String) {
+        let request = delivery(1, "first");
+        let (begin, end) = request.split_at(request.len() - 5);
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(begin.as_bytes()).await.unwrap();
+        // An answer on a later connection shows that the earlier one was taken.
+        self.deliveries = 1;
+        assert_eq!(self.deliver("first").await, StatusCode::ACCEPTED);
+        self.signal(Signal::TERM);
+        self.says("stopping").await;
+        (stream, end.to_owned())
+    }
+
     /// Delivers something new, signed with a secret.
     async fn deliver(&mut self, secret: &str) -> StatusCode {
         self.deliveries += 1;
@@ -216,15 +231,7 @@ async fn new_keys_with_anything_wrong_leave_the_old_ones_and_the_log_says_why() 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_in_hand_is_stored_when_the_server_is_told_to_stop() {
     let mut server = Server::start(FIRST).await;
-    let request = delivery(1, "first");
-    let (begin, end) = request.split_at(request.len() - 5);
-    let mut stream = TcpStream::connect(server.address).await.unwrap();
-    stream.write_all(begin.as_bytes()).await.unwrap();
-    // An answer on a later connection shows that the earlier one was taken.
-    server.deliveries = 1;
-    assert_eq!(server.deliver("first").await, StatusCode::ACCEPTED);
-    server.signal(Signal::TERM);
-    server.says("stopping").await;
+    let (mut stream, end) = server.stopped_with_half_a_delivery().await;
     stream.write_all(end.as_bytes()).await.unwrap();
     assert_eq!(status(&mut stream).await, StatusCode::ACCEPTED);
     let ended = server.process.wait().await.unwrap();
@@ -235,14 +242,7 @@ async fn a_delivery_in_hand_is_stored_when_the_server_is_told_to_stop() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_signal_ends_the_server_while_a_request_hangs() {
     let mut server = Server::start(FIRST).await;
-    let request = delivery(1, "first");
-    let (begin, _) = request.split_at(request.len() - 5);
-    let mut stream = TcpStream::connect(server.address).await.unwrap();
-    stream.write_all(begin.as_bytes()).await.unwrap();
-    server.deliveries = 1;
-    assert_eq!(server.deliver("first").await, StatusCode::ACCEPTED);
-    server.signal(Signal::TERM);
-    server.says("stopping").await;
+    let (_stream, _) = server.stopped_with_half_a_delivery().await;
     server.signal(Signal::TERM);
     server.says("at once").await;
     let ended = server.process.wait().await.unwrap();

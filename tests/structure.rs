@@ -67,7 +67,7 @@ const DOMAIN: &[&[&str]] = &[
     &[
         "facts", "policy", "command", "request", "evidence", "ledger", "event", "memory",
     ],
-    &["patch", "testlog", "mutants", "import"],
+    &["patch", "testlog", "mutants", "import", "redelivery"],
     &["gate", "verdict", "landing", "doctor"],
     &["preview", "hypothesis"],
     &["render"],
@@ -389,8 +389,10 @@ fn the_pure_rooms_stand_on_one_another_and_on_nothing_else() {
                 wrong.push(format!("{name} imports {} from above", path.join("::")));
             }
         }
+        // A name in a text is data: the attributes that make a test, for one.
+        let code = text.replace("\"tokio::", "\"");
         for word in ["async fn", ".await", "tokio::"] {
-            if text.contains(word) {
+            if code.contains(word) {
                 wrong.push(format!("{name} is not pure: it says `{word}`"));
             }
         }

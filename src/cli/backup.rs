@@ -1,4 +1,4 @@
-//! `countersign database backup|restore`.
+//! `countersign database backup|restore|move`.
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,8 @@ pub enum DatabaseCommand {
         #[command(flatten)]
         database: DatabaseArg,
     },
+    /// Move everything from SQLite to an empty PostgreSQL database, all or nothing. Stop the server first.
+    Move(database::MoveArgs),
 }
 
 /// Runs it.
@@ -46,6 +48,7 @@ pub async fn run(command: DatabaseCommand) -> Ended {
                 println!("What stood there is kept as {}.", replaced.display());
             }
         }
+        DatabaseCommand::Move(args) => return database::move_over(args).await,
     }
     Ok(Exit::Done)
 }

@@ -18,6 +18,7 @@ mod scorecard;
 mod serve;
 mod setup;
 mod simulate;
+mod stops;
 mod verify;
 
 use std::ffi::OsString;
@@ -118,7 +119,7 @@ enum Command {
     /// Export the ledger, or prove its chain.
     #[command(subcommand)]
     Ledger(ledger::LedgerCommand),
-    /// Copy the server's database while it runs, or put a copy back.
+    /// Copy the server's database while it runs, put a copy back, or move to PostgreSQL.
     #[command(subcommand)]
     Database(backup::DatabaseCommand),
 }

@@ -8,6 +8,7 @@ use secrecy::ExposeSecret;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use super::stops::Stops;
 use super::{Complaint, Ended, Exit, database};
 use crate::app::{App, Parts};
 use crate::clock::Clock;
@@ -68,38 +69,13 @@ pub async fn run(args: ServeArgs) -> Ended {
     })
     .keeping(settings.retention);
     let (stop, stopped) = watch::channel(false);
-    tokio::spawn(signals::stop(stop));
+    tokio::spawn(signals::stop(Stops::listen(), stop));
     #[cfg(unix)]
     signals::renew(again, app.keys(), client, |settings| {
         client_of(&settings.credentials, Clock::System).map_err(|complaint| complaint.text)
     });
     app.run(listener, stopped).await;
     Ok(Exit::Done)
-}
-
-/// Ctrl-C, or the signal that service managers send.
-pub(super) async fn asked_to_stop() {
-    let interrupt = async {
-        // Without signals the server can still be killed; deliveries are durable.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    #[cfg(unix)]
-    let terminate = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending().await,
-        }
-    };
-    #[cfg(not(unix))]
-    let terminate = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupt => {}
-        () = terminate => {}
-    }
 }
 
 /// A client as the App that a command was told of.

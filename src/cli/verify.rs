@@ -8,6 +8,7 @@
 //! the commands (`verify::sandbox`); a key in a file is not, wherever they are not shut in, so changes of
 //! strangers are better posted from elsewhere, by `countersign evidence submit`.
 
+mod patterns;
 mod show;
 
 use std::io::IsTerminal;
@@ -17,12 +18,14 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::evidence::Post;
+use super::stops::Stops;
 use super::{Complaint, Ended, Exit};
 use crate::clock::Clock;
 use crate::domain::evidence::{FENCE, Outcome};
 use crate::domain::policy::globs::Globs;
 use crate::domain::policy::{self, MutationCheck, MutationDemand, Timeouts};
 use crate::verify::{self, Budget, Choice, Commands, Fault, Limits, Report, Request, Said, Watch};
+pub(super) use show::visible;
 
 /// What is not critical unless somebody says so: texts and tests.
 const USUAL_EXCEPTIONS: [&str; 9] = [
@@ -68,6 +71,9 @@ pub struct VerifyArgs {
     /// What the tests run against for real, such as `postgres:15`
     #[arg(long, value_name = "NAME")]
     against: Vec<String>,
+    /// Hand this variable on to the commands, though it looks like a secret
+    #[arg(long, value_name = "NAME")]
+    env: Vec<String>,
     /// How long any one command may take [default: by the head's own times]
     #[arg(long, value_name = "D", value_parser = duration)]
     timeout: Option<Duration>,
@@ -169,10 +175,11 @@ pub async fn run(args: VerifyArgs) -> Ended {
     };
     let watch = show::Progress::new();
     let request = request(args, &watch).await?;
+    let mut stops = Stops::listen();
     let report = tokio::select! {
         report = verify::verify(&request, &Clock::System, &watch) => report,
         // Dropping the other branch ends what it started.
-        () = super::serve::asked_to_stop() => {
+        () = stops.next() => {
             watch.end();
             let text = "interrupted; `--resume` goes on from here";
             return Err(Complaint::new(Exit::No, text));
@@ -204,6 +211,9 @@ async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complai
         }
     }
     let check = check(&args, watch)?;
+    if args.policy.is_none() {
+        patterns::each_matches(&args.checkout, &[&args.base, &args.head], &args.critical).await?;
+    }
     let repository = match &args.repo {
         Some(repo) => repo.to_string(),
         None => verify::named_by_origin(&args.checkout)
@@ -233,6 +243,7 @@ async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complai
             test: args.test,
             junit: args.junit,
             against: args.against,
+            env: args.env,
         },
         check,
         limits: Limits {
@@ -284,7 +295,8 @@ fn check(args: &VerifyArgs, watch: &dyn Watch) -> Result<MutationCheck, Complain
         watch.said(Said::Note(format!("critical is everything but {except}")));
     }
     let globs = |flag: &str, patterns: &[String]| {
-        Globs::paths(patterns).map_err(|(index, why)| {
+        let patterns = patterns::from_the_top(flag, patterns)?;
+        Globs::paths(&patterns).map_err(|(index, why)| {
             Complaint::new(Exit::Usage, format!("{flag} {}: {why}", patterns[index]))
         })
     };

@@ -240,7 +240,8 @@ fn listen(text: &str) -> Read<SocketAddr> {
 
 fn database_url(text: Option<SecretString>) -> Read<String> {
     const SETTING: &str = "COUNTERSIGN_DATABASE_URL";
-    const REMEDY: &str = "Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db.";
+    const REMEDY: &str = "Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db, or to \
+                          postgres://USER:PASSWORD@HOST/DATABASE.";
     let Some(text) = text else {
         return Ok(DATABASE_URL.to_owned());
     };
@@ -250,11 +251,9 @@ fn database_url(text: Option<SecretString>) -> Read<String> {
         .map(|(scheme, rest)| (scheme, rest.trim_start_matches('/')))
     {
         Some(("sqlite", file)) if !file.is_empty() => Ok(text.to_owned()),
-        Some(("postgres" | "postgresql", _)) => Err(Complaint::new(
-            SETTING,
-            "names a PostgreSQL database, which this version does not speak yet.",
-            REMEDY,
-        )),
+        Some(("postgres" | "postgresql", place)) if !place.is_empty() && text.contains("://") => {
+            Ok(text.to_owned())
+        }
         // It may hold a password; it is not repeated.
         _ => Err(Complaint::new(
             SETTING,

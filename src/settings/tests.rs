@@ -204,7 +204,7 @@ fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
         Set it to the address under which people and GitHub reach this server, or leave it out.
 
       COUNTERSIGN_DATABASE_URL (--database-url) names no database known here.
-        Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db.
+        Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db, or to postgres://USER:PASSWORD@HOST/DATABASE.
 
       COUNTERSIGN_LOG (--log) is not understood: "countersign=loud" (error parsing level filter: expected one of "off", "error", "warn", "info", "debug", "trace", or a number 0-5).
         Set it to error, warn, info, debug or trace, or to directives such as info,countersign::webhook=debug.
@@ -231,18 +231,28 @@ fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
 #[test]
 fn one_complaint_is_told_in_the_singular() {
     let complaints = Settings::from_args(ServeArgs {
-        database_url: Some("postgres://ann:hunter2@db/x".into()),
+        database_url: Some("postgres:ann:hunter2".into()),
         ..least()
     })
     .unwrap_err();
     insta::assert_snapshot!(report(&complaints), @r#"
     One setting is to be mended first:
 
-      COUNTERSIGN_DATABASE_URL (--database-url) names a PostgreSQL database, which this version does not speak yet.
-        Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db.
+      COUNTERSIGN_DATABASE_URL (--database-url) names no database known here.
+        Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db, or to postgres://USER:PASSWORD@HOST/DATABASE.
 
     Settings are environment variables, also read from a `.env` file in the working directory, or flags of the command. `countersign setup` creates the App and writes that file; run the commands where it is.
     "#);
+}
+
+#[test]
+fn a_postgresql_database_may_be_named() {
+    let settings = Settings::from_args(ServeArgs {
+        database_url: Some("postgres://ann:hunter2@db/x".into()),
+        ..least()
+    })
+    .unwrap();
+    assert_eq!(settings.database_url, "postgres://ann:hunter2@db/x");
 }
 
 #[test]

@@ -8,7 +8,10 @@
 //! the insert decides who owns it. A pass holds a fenced [`Lease`]: whoever writes in a pass's name
 //! shows the lease, and a lease that was overtaken writes nothing.
 
+pub mod moving;
+pub mod postgres;
 pub mod sqlite;
+mod values;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -447,6 +450,11 @@ pub trait Store: Send + Sync {
     async fn figures(&self) -> Stored<Figures>;
     /// Whether the database answers.
     async fn ping(&self) -> Stored<()>;
+    /// Ends when another process may have woken keys; never, where only this one can. A hint: no wake
+    /// rests on it.
+    async fn woken_elsewhere(&self) -> Stored<()> {
+        std::future::pending().await
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use super::{Sweep, SweepError};
 use crate::domain::model::{DeliveryId, Timestamp};
 use crate::domain::redelivery::{Book, Gap};
 use crate::github::Refused;
-use crate::store::{Stored, Versioned};
 
 /// The note that the book is kept under.
 pub const NOTE: &str = "deliveries";
@@ -59,7 +58,7 @@ impl Sweep {
             true => Ok(0),
             false => self.ask(&mut book, now).await,
         };
-        self.keep(note, &book).await?;
+        self.keep(NOTE, note, book.serialized()).await?;
         Ok(asked?)
     }
 
@@ -127,16 +126,5 @@ impl Sweep {
             );
         }
         Ok(asked)
-    }
-
-    /// Keeps the book. Where another replica wrote it meanwhile, its word stands: what it has not read is
-    /// read by the next look.
-    async fn keep(&self, note: Versioned<serde_json::Value>, book: &Book) -> Stored<()> {
-        let value = book.serialized();
-        if value != note.value {
-            let note = Versioned { value, ..note };
-            self.store.write_note(NOTE, &note).await?;
-        }
-        Ok(())
     }
 }

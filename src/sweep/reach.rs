@@ -17,7 +17,7 @@ use super::{Sweep, SweepError};
 use crate::domain::memory::Confirm;
 use crate::domain::model::{InstallationId, Key, RepoId, Repository};
 use crate::github::Refused;
-use crate::store::{Stored, Versioned};
+use crate::store::Stored;
 
 /// The note in which it stands what each account granted.
 const GRANTS: &str = "grants";
@@ -60,7 +60,8 @@ impl Sweep {
         }
         // After the wakes: dying in between wakes them once more.
         if let Some(granted) = granted {
-            self.keep_grants(note, &granted).await?;
+            let value = serde_json::json!(granted);
+            self.keep(GRANTS, note, value).await?;
         }
         Ok((lists.woken, lists.trouble))
     }
@@ -158,19 +159,6 @@ impl Sweep {
             .ok()?;
         let grants = listed.items.into_iter();
         Some(grants.map(|one| (one.id, one.permissions)).collect())
-    }
-
-    async fn keep_grants(
-        &self,
-        note: Versioned<serde_json::Value>,
-        granted: &Grants,
-    ) -> Stored<()> {
-        let value = serde_json::json!(granted);
-        if value != note.value {
-            let note = Versioned { value, ..note };
-            self.store.write_note(GRANTS, &note).await?;
-        }
-        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Sweep;
 use crate::domain::memory::Confirm;
 use crate::domain::model::{InstallationId, Key, PullNumber, RepoId};
-use crate::store::{Stored, Versioned};
+use crate::store::Stored;
 
 /// So many pull requests of an installation are read again at one sweep.
 pub const IN_TURN: usize = 40;
@@ -45,13 +45,7 @@ impl Sweep {
             keys.extend(chosen.map(|(repo, number)| (Key::Pull(repo, number), Confirm::Always)));
         }
         self.store.wake(&keys, self.clock.now()).await?;
-        let value = serde_json::json!(now);
-        if value != note.value {
-            let note = Versioned { value, ..note };
-            // Where another replica wrote it meanwhile, some are read twice.
-            self.store.write_note(NOTE, &note).await?;
-        }
-        Ok(())
+        self.keep(NOTE, note, serde_json::json!(now)).await
     }
 }
 

@@ -10,7 +10,7 @@ use countersign::simulator::{Edits, PullHandle};
 use countersign::store::NewDelivery;
 use serde_json::json;
 
-use crate::stage::{AFTER, Stage};
+use crate::stage::Stage;
 
 /// GitHub keeps no list of deliveries: what is lost stays lost.
 fn no_list(stage: &Stage) {
@@ -556,14 +556,7 @@ async fn work_that_nobody_takes_up_raises_an_alarm_that_ends_when_it_is_done() {
 impl Stage {
     /// Everything that makes a pull request ready happens, and every delivery about it fails.
     async fn agent_works_unheard(&self) -> PullHandle {
-        let edits = Edits::write("src/start.rs", AFTER);
-        self.agent
-            .push(&self.shop, "agent/start", "Record every start", edits)
-            .unwrap();
-        let pull = self
-            .agent
-            .open_pull(&self.shop, "agent/start", "main", "Record every start")
-            .unwrap();
+        let pull = self.offer();
         let (head, evidence) = (pull.head().unwrap(), self.evidence(&pull).block());
         self.github
             .actions()

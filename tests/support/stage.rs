@@ -197,16 +197,20 @@ impl Stage {
 
     /// The agent opens its pull request: one critical line changes.
     pub async fn open_pull(&self) -> PullHandle {
+        let pull = self.offer();
+        self.settle().await;
+        pull
+    }
+
+    /// As [`Stage::open_pull`], and nothing of it is heard yet.
+    pub fn offer(&self) -> PullHandle {
         let edits = Edits::write("src/start.rs", AFTER);
         self.agent
             .push(&self.shop, "agent/start", "Record every start", edits)
             .unwrap();
-        let pull = self
-            .agent
+        self.agent
             .open_pull(&self.shop, "agent/start", "main", "Record every start")
-            .unwrap();
-        self.settle().await;
-        pull
+            .unwrap()
     }
 
     /// The check `unit` passes on the pull request's head.

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::app::Keys;
 use crate::cli::Exit;
+use crate::cli::stops::Stops;
 use crate::github::auth::AppKey;
 use crate::github::{Client, Reads, Refused};
 use crate::settings::again::{Again, Dotenv};
@@ -29,13 +30,13 @@ pub fn dotenv() -> Result<Dotenv, dotenvy::Error> {
 }
 
 /// Says when to stop, and ends the process when it is told so twice.
-pub async fn stop(stop: watch::Sender<bool>) {
-    super::asked_to_stop().await;
+pub async fn stop(mut stops: Stops, stop: watch::Sender<bool>) {
+    stops.next().await;
     tracing::info!(
         "stopping: requests and passes in hand are finished first; another signal stops at once"
     );
     let _ = stop.send(true);
-    super::asked_to_stop().await;
+    stops.next().await;
     tracing::warn!("stopped at once: what was begun is looked at again by the next start");
     std::process::exit(i32::from(Exit::Internal.code()));
 }

@@ -20,17 +20,55 @@
 
 mod absorb;
 pub mod backup;
-mod dispatches;
-mod effects;
 mod evidence;
 mod inbox;
-mod ledger;
-mod memory;
-mod notes;
-mod pulls;
 mod rows;
 mod upkeep;
 mod work;
+
+// What is the same on both databases, written once (`src/store/both`).
+#[path = "../both/columns.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod columns;
+#[path = "../both/concerned.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod concerned;
+#[path = "../both/dispatches.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod dispatches;
+#[path = "../both/effects.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod effects;
+#[path = "../both/chain.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod ledger;
+#[path = "../both/memory.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod memory;
+#[path = "../both/notes.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod notes;
+#[path = "../both/pulls.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod pulls;
+
+/// Where the databases want to be asked by other words: each has its own idea of a truth value, and its
+/// partial indexes serve only that.
+mod sql {
+    /// Open pull requests with a head.
+    pub const WITH_HEAD: &str =
+        "select number from pulls where repo = $1 and head = $2 and open = 1 order by number";
+    /// Open pull requests into a base.
+    pub const INTO_BASE: &str =
+        "select number from pulls where repo = $1 and base = $2 and open = 1 order by number";
+    /// Open pull requests of one repository or of all, oldest first, with what passes keep about them.
+    pub const OPEN: &str = "select pulls.repo, pulls.number, pulls.pull, repos.document as repo_document, \
+         records.document as record from pulls \
+         join repos on repos.id = pulls.repo \
+         left join records on records.repo = pulls.repo and records.number = pulls.number \
+         where pulls.open = 1 and ($1 is null or pulls.repo = $1) \
+         order by pulls.created, pulls.repo, pulls.number";
+}
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -41,6 +79,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
+use sqlx::sqlite::{SqliteConnection as Db, SqliteRow as DbRow};
 use sqlx::{SqlSafeStr, Sqlite as Database, Transaction};
 
 use super::{

@@ -161,6 +161,7 @@ mod inbox;
 mod memory;
 mod model;
 mod notes;
+mod postgres;
 mod sqlite;
 mod upkeep;
 mod wakes;

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
+use super::Db;
 use super::rows::{document, json};
 use crate::store::{Stored, Versioned};
 
 const WHAT: &str = "a note of the server's own";
 
 /// A note; null at version 0 where there is none.
-pub async fn load(db: &mut SqliteConnection, name: &str) -> Stored<Versioned<Value>> {
+pub async fn load(db: &mut Db, name: &str) -> Stored<Versioned<Value>> {
     let row = sqlx::query("select version, document from notes where name = $1")
         .bind(name)
         .fetch_optional(db)
@@ -25,9 +25,9 @@ pub async fn load(db: &mut SqliteConnection, name: &str) -> Stored<Versioned<Val
 }
 
 /// Writes a note, unless it was written since it was read; tells whether it did.
-pub async fn save(tx: &mut SqliteConnection, name: &str, note: &Versioned<Value>) -> Stored<bool> {
+pub async fn save(tx: &mut Db, name: &str, note: &Versioned<Value>) -> Stored<bool> {
     let written = sqlx::query(
-        "insert into notes (name, version, document) values ($1, $2 + 1, $3) \
+        "insert into notes (name, version, document) values ($1, cast($2 as bigint) + 1, $3) \
          on conflict (name) do update set version = excluded.version, document = excluded.document \
          where notes.version = $2",
     )
