@@ -243,6 +243,13 @@ impl Reconcile {
         let preview = record.previewed.as_ref();
         let preview = preview.and_then(|known| Preview::deserialize(&known.found).ok());
         let asked_for = crate::domain::asking::decide(snapshot, verdict);
+        if let Some(due) = verdict
+            .clearance()
+            .map(|_| plan::branch_due(verdict, snapshot))
+        {
+            record.branch_due = due;
+        }
+        let leaving = plan::leaving(record, snapshot, kept.repo.id);
         let standing = Standing {
             record,
             siblings: &siblings,
@@ -250,6 +257,7 @@ impl Reconcile {
             shadow: self.shadow,
             auto_merge: snapshot.pull.known().is_some_and(|pull| pull.auto_merge),
             hint: hint(record, snapshot),
+            leaving: leaving.as_ref(),
             wishes: &asking::orders(record, snapshot, &asked_for),
         };
         let mut plan = plan::plan(verdict, standing);

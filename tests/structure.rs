@@ -68,7 +68,7 @@ const DOMAIN: &[&[&str]] = &[
         "facts", "policy", "command", "request", "evidence", "ledger", "event", "memory",
     ],
     &["patch", "testlog", "mutants", "import", "redelivery"],
-    &["gate", "verdict", "landing", "doctor"],
+    &["gate", "verdict", "landing", "doctor", "prospects"],
     &["preview", "hypothesis"],
     &["render"],
     &["dispatch", "plan", "asking"],

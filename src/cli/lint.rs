@@ -11,6 +11,7 @@ use super::{Complaint, Ended, Exit};
 use crate::domain::model::RepoName;
 use crate::domain::policy::lint::{self, Finding, Severity};
 use crate::domain::policy::{self, Policy, Problem};
+use crate::domain::prospects;
 use crate::domain::render::diagnosis;
 use crate::github::{Reads, Refused};
 use crate::inspect::Inspect;
@@ -48,16 +49,19 @@ pub async fn run(args: CheckArgs) -> Ended {
             return Ok(Exit::No);
         }
     };
+    let foretold = prospects::judge(&text, &policy);
     let Some(name) = &args.repo else {
         let told = match args.json {
-            true => pretty(&answer(&[], None, &[]))?,
-            false => super::policy::meaning(&policy),
+            true => pretty(&answer(&[], None, &foretold))?,
+            false => by_itself(&file, &policy, &foretold),
         };
         print!("{told}");
-        return Ok(Exit::Done);
+        return Ok(exit(&foretold));
     };
     let facts = facts(&args, name, &policy).await?;
-    let findings = lint::judge(&text, &policy, &facts);
+    let mut findings = foretold;
+    findings.extend(lint::judge(&text, &policy, &facts));
+    findings.sort_by_key(|one| (one.line, one.column));
     let looked = facts.looked_at();
     if args.json {
         print!(
@@ -71,6 +75,17 @@ pub async fn run(args: CheckArgs) -> Ended {
         print!("{}", diagnosis::findings(&file, &findings, colour));
     }
     Ok(exit(&findings))
+}
+
+/// What a valid policy means, and what its text alone foretells.
+fn by_itself(file: &str, policy: &Policy, foretold: &[Finding]) -> String {
+    let mut told = super::policy::meaning(policy);
+    if !foretold.is_empty() {
+        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        told.push('\n');
+        told.push_str(&diagnosis::findings(file, foretold, colour));
+    }
+    told
 }
 
 fn exit(findings: &[Finding]) -> Exit {
@@ -108,6 +123,8 @@ fn answer(
     if let Some((name, looked)) = against {
         value["repository"] = json!(name.to_string());
         value["looked_at"] = json!(looked);
+    }
+    if problems.is_empty() {
         value["findings"] = json!(findings);
     }
     value

@@ -26,6 +26,7 @@ pub mod patch;
 pub mod plan;
 pub mod policy;
 pub mod preview;
+pub mod prospects;
 pub mod redelivery;
 pub mod render;
 pub mod request;

@@ -128,6 +128,8 @@ pub type Answer<T> = Result<T, Refused>;
 pub struct Branch {
     /// Its tip.
     pub tip: Oid,
+    /// GitHub protects it, in whichever way.
+    pub protected: bool,
     /// What classic protection requires, as far as the branch endpoint tells (checks only).
     pub classic: Vec<PlatformRule>,
 }
@@ -326,6 +328,8 @@ pub trait Writes: Send + Sync {
     async fn add_label(&self, repo: &Repository, number: PullNumber, label: &str) -> Answer<()>;
     /// `DELETE /repos/{}/issues/{number}/labels/{name}`; one that is not there is no error.
     async fn remove_label(&self, repo: &Repository, number: PullNumber, label: &str) -> Answer<()>;
+    /// `DELETE /repos/{}/git/refs/heads/{branch}`. GitHub asks for no condition: whoever calls has looked.
+    async fn delete_branch(&self, repo: &Repository, branch: &BaseRef) -> Answer<()>;
     /// GraphQL `disablePullRequestAutoMerge`; REST has no such call. One that is not armed is no error.
     async fn disarm_auto_merge(&self, repo: &Repository, number: PullNumber) -> Answer<()>;
     /// `POST /repos/{}/actions/workflows/{file}/dispatches` with the inputs `head` and `number`.

@@ -26,6 +26,7 @@ mod doctor;
 mod gate;
 mod heads;
 mod identity;
+mod leaving;
 mod lint;
 mod merging;
 mod metrics;
