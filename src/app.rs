@@ -116,23 +116,14 @@ impl App {
             webhook_secrets: webhook.secrets(),
             api_token: Live::new(parts.api_token),
         };
-        let ready = Arc::new(AtomicBool::new(false));
         let about = About {
             own_app,
             sweep_interval: parts.sweep_interval,
             shadow: parts.shadow,
         };
-        let watch = Watch::new(store.clone(), clock.clone(), about, meters.clone());
-        let state = WebState {
-            store: store.clone(),
-            clock: clock.clone(),
-            api_token: keys.api_token.clone(),
-            ready: ready.clone(),
-            addresses: parts.addresses.clone(),
-            watch: watch.clone(),
-            scrape: Scrape::new(meters.clone()),
-        };
         let addresses = parts.addresses;
+        let state = shown((&store, &clock), about, &keys, &addresses, &meters);
+        let (ready, watch) = (state.ready.clone(), state.watch.clone());
         let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone()).in_shadow(parts.shadow);
         let (kept, told, shadow) = (store.clone(), clock.clone(), parts.shadow);
         let world = (&store, &reads, &clock);
@@ -307,6 +298,25 @@ async fn hear_neighbours(
     tokio::select! {
         _ = shutdown.wait_for(|stop| *stop) => {}
         () = hearing => {}
+    }
+}
+
+/// What pages and answers are made from.
+fn shown(
+    (store, clock): (&Arc<dyn Store>, &Clock),
+    about: About,
+    keys: &Keys,
+    addresses: &Addresses,
+    meters: &Meters,
+) -> WebState {
+    WebState {
+        store: store.clone(),
+        clock: clock.clone(),
+        api_token: keys.api_token.clone(),
+        ready: Arc::new(AtomicBool::new(false)),
+        addresses: addresses.clone(),
+        watch: Watch::new(store.clone(), clock.clone(), about, meters.clone()),
+        scrape: Scrape::new(meters.clone()),
     }
 }
 

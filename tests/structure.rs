@@ -72,7 +72,7 @@ const DOMAIN: &[&[&str]] = &[
     &["preview", "hypothesis"],
     &["render"],
     &["dispatch", "plan", "asking"],
-    &["redelivery", "alarms"],
+    &["alarms"],
     &["next", "scorecard", "attest"],
 ];
 
