@@ -97,8 +97,8 @@ impl Sweep {
     /// # Errors
     /// The store's at once; the first refusal of GitHub after all else was done.
     pub async fn everything(&self) -> Result<usize, SweepError> {
-        let (woken, trouble) = self.reach().await?;
-        self.in_turn().await?;
+        let reached = self.reach().await?;
+        self.in_turn(&reached.homes).await?;
         let missed = match self.missed().await {
             Ok(_) => None,
             Err(SweepError::Refused(refused)) => {
@@ -107,9 +107,10 @@ impl Sweep {
             }
             Err(error) => return Err(error),
         };
-        trouble
+        reached
+            .trouble
             .or(missed)
-            .map_or(Ok(woken), |refused| Err(refused.into()))
+            .map_or(Ok(reached.woken), |refused| Err(refused.into()))
     }
 
     /// Notes since when a repository is looked at: what is said on pull requests opened from now on is said

@@ -76,7 +76,9 @@ impl Watch {
             since,
             sort: match refused {
                 Refused::Unauthorized(_) => Sort::Credentials,
-                Refused::Limited { .. } => Sort::Limit,
+                Refused::Limited { after } => Sort::Limit {
+                    until: now + *after,
+                },
                 _ => Sort::Other,
             },
             why: refused.to_string().trim_end_matches('.').to_owned(),

@@ -132,7 +132,7 @@ pub struct Trouble {
     pub since: Timestamp,
     /// What of.
     pub sort: Sort,
-    /// In words.
+    /// In words: a sentence without its stop.
     pub why: String,
 }
 
@@ -142,7 +142,10 @@ pub enum Sort {
     /// It does not take our credentials.
     Credentials,
     /// Its limit is used up.
-    Limit,
+    Limit {
+        /// Until then.
+        until: Timestamp,
+    },
     /// Anything else.
     Other,
 }
@@ -256,13 +259,18 @@ fn github(trouble: &Trouble) -> Alarm {
     let (kind, what, mend) = match trouble.sort {
         Sort::Credentials => (
             Kind::Credentials,
-            format!("GitHub does not take our credentials: {why}."),
+            format!("{why}."),
             "Run `countersign doctor`: it tells whether the App's id, its private key or this machine's \
              clock is wrong.",
         ),
-        Sort::Limit => (
+        Sort::Limit { until } => (
             Kind::LowBudget,
-            format!("GitHub's rate limit is used up: {why}."),
+            // How long to wait was counted from the answer, and this is read later.
+            format!(
+                "GitHub's rate limit was used up when GitHub was last asked; it answers again from \
+                 {} on.",
+                until.format("%Y-%m-%d %H:%M UTC")
+            ),
             "Wait: work goes on by itself. If it happens again, sweep less often \
              (COUNTERSIGN_SWEEP_INTERVAL), and see what else uses this App's key.",
         ),

@@ -33,11 +33,11 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -159,8 +159,12 @@ async fn healthy() -> axum::Json<serde_json::Value> {
 }
 
 /// Ready: the database answers (its schema was brought up to date when it was opened) and GitHub has
-/// accepted our credentials once. Whoever is not ready is told why, without the database's own words.
-async fn ready(State(state): State<WebState>) -> Response {
+/// accepted our credentials once, until the server is told to stop. Whoever is not ready is told why,
+/// without the database's own words.
+async fn ready(
+    State(state): State<WebState>,
+    stopping: Option<Extension<server::Stopping>>,
+) -> Response {
     let mut reasons = Vec::new();
     let database = state.store.ping().await;
     if let Err(error) = &database {
@@ -171,6 +175,9 @@ async fn ready(State(state): State<WebState>) -> Response {
     if !github {
         reasons
             .push("GitHub has not accepted the App's credentials yet; the server's log tells why");
+    }
+    if stopping.is_some_and(|stopping| stopping.told()) {
+        reasons.push("the server was told to stop, and takes no new work");
     }
     let status = if reasons.is_empty() {
         StatusCode::OK

@@ -242,7 +242,7 @@ fn each_alarm_says_what_was_seen_and_what_to_do() {
             "GitHub refused the credentials (401): A JSON web token could not be decoded",
         ),
         (
-            Sort::Limit,
+            Sort::Limit { until: ago(-20) },
             "GitHub's rate limit is used up; again in 1200 s",
         ),
         (Sort::Other, "GitHub failed (502)"),
