@@ -51,6 +51,9 @@ use crate::github::class::{self, Class};
 use crate::github::{Answer, Reads, Refused};
 use crate::store::{Finish, PullRow, Store, StoreError, Stored, Versioned};
 
+pub use missed::NOTE as DELIVERIES;
+pub use turn::IN_TURN;
+
 /// Why a sweep could not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
@@ -98,8 +101,8 @@ impl Sweep {
     /// # Errors
     /// The store's at once; the first refusal of GitHub after all else was done.
     pub async fn everything(&self) -> Result<usize, SweepError> {
-        let (woken, trouble) = class::within(Class::Sweep, self.reach()).await?;
-        self.in_turn().await?;
+        let reached = class::within(Class::Sweep, self.reach()).await?;
+        self.in_turn(&reached.homes).await?;
         let missed = match self.missed().await {
             Ok(_) => None,
             Err(SweepError::Refused(refused)) => {
@@ -108,9 +111,10 @@ impl Sweep {
             }
             Err(error) => return Err(error),
         };
-        trouble
+        reached
+            .trouble
             .or(missed)
-            .map_or(Ok(woken), |refused| Err(refused.into()))
+            .map_or(Ok(reached.woken), |refused| Err(refused.into()))
     }
 
     /// Notes since when a repository is looked at: what is said on pull requests opened from now on is said

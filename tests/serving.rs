@@ -240,6 +240,35 @@ async fn a_delivery_in_hand_is_stored_when_the_server_is_told_to_stop() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_was_told_to_stop_is_alive_and_not_ready() {
+    let mut server = Server::start(FIRST).await;
+    let mut asked = Vec::new();
+    for path in ["/readyz", "/healthz"] {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: here\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        asked.push(stream);
+    }
+    // An answer on a later connection shows that the earlier ones were taken.
+    assert_eq!(server.deliver("first").await, StatusCode::ACCEPTED);
+    server.signal(Signal::TERM);
+    server.says("stopping").await;
+    // It was told when it listens no more.
+    while TcpStream::connect(server.address).await.is_ok() {}
+    let mut answers = Vec::new();
+    for mut stream in asked {
+        stream.write_all(b"\r\n").await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answers.push(answer);
+    }
+    assert!(answers[0].starts_with("HTTP/1.1 503"), "{}", answers[0]);
+    assert!(answers[0].contains("told to stop"), "{}", answers[0]);
+    assert!(answers[1].starts_with("HTTP/1.1 200"), "{}", answers[1]);
+    assert_eq!(server.process.wait().await.unwrap().code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_second_signal_ends_the_server_while_a_request_hangs() {
     let mut server = Server::start(FIRST).await;
     let (_stream, _) = server.stopped_with_half_a_delivery().await;

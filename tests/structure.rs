@@ -22,7 +22,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         "steps",
         &[
             "webhook", "intake", "gather", "hear", "execute", "sweep", "inspect", "outlook",
-            "verify", "submit",
+            "verify", "watch", "submit",
         ],
     ),
     ("flow", &["reconcile", "dispatch"]),
@@ -49,6 +49,11 @@ const NEIGHBOURS: &[(&str, &str, &str)] = &[
         "one pass a key, whatever the key is about",
     ),
     (
+        "watch",
+        "sweep",
+        "how long its turns take, and where it keeps which deliveries are missing",
+    ),
+    (
         "hear",
         "gather",
         "what people ask is heard over the facts of the pass",
@@ -67,6 +72,7 @@ const DOMAIN: &[&[&str]] = &[
     &["preview", "hypothesis"],
     &["render"],
     &["dispatch", "plan", "asking"],
+    &["alarms"],
     &["next", "scorecard", "attest"],
 ];
 

@@ -169,8 +169,6 @@ pub struct FileAt {
 pub trait Reads: Send + Sync {
     /// `GET /app`: who we are. Proves the credentials.
     async fn app(&self) -> Answer<AppRef>;
-    /// `GET /app/installations`: active ones; suspended ones are left out.
-    async fn installations(&self) -> Answer<Listing<InstallationId>>;
     /// `GET /installation/repositories`; archived ones are left out.
     async fn repositories(&self, installation: InstallationId) -> Answer<Listing<Repository>>;
     /// `GET /repos/{owner}/{repo}/installation`, then the repository: for the command line.

@@ -55,19 +55,6 @@ impl Reads for Client {
         places::own_app(self.read(Principal::App, "/app").await?.value)
     }
 
-    async fn installations(&self) -> Answer<Listing<InstallationId>> {
-        let place = Place::At(Principal::App);
-        let listing = self
-            .list(
-                place,
-                "/app/installations",
-                Shape::Bare,
-                places::active_installation,
-            )
-            .await?;
-        Ok(listing::kept(listing))
-    }
-
     async fn repositories(&self, installation: InstallationId) -> Answer<Listing<Repository>> {
         let place = Place::At(Principal::Installation(installation));
         let raw = self

@@ -1,3 +1,4 @@
+mod alarms;
 mod shelf;
 
 use std::sync::Arc;
@@ -27,8 +28,16 @@ fn now() -> Timestamp {
 }
 
 fn state(shelf: Shelf) -> WebState {
+    let store: Arc<dyn crate::store::Store> = Arc::new(shelf);
+    let about = crate::watch::About {
+        own_app: crate::domain::model::AppId::new(7).unwrap(),
+        sweep_interval: std::time::Duration::from_secs(600),
+        shadow: false,
+    };
+    let clock = Clock::manual(now());
     WebState {
-        store: Arc::new(shelf),
+        watch: crate::watch::Watch::new(store.clone(), clock, about, Default::default()),
+        store,
         clock: Clock::manual(now()),
         api_token: Live::new(None),
         ready: Arc::new(AtomicBool::new(true)),
@@ -288,6 +297,7 @@ fn full() -> Shelf {
             done: 118,
             dead: 1,
         },
+        due: None,
         letters: vec![DeadLetter {
             id: crate::domain::model::DeliveryId::parse("5f1c9c1e-1111").unwrap(),
             event: "check_run".into(),
