@@ -101,7 +101,10 @@ fn commands(policy: &Policy, names: &[&str]) -> String {
 /// While gates are open that come before any verifier, those that wait for one say so. A step that is about
 /// somebody who was asked already stays as it is.
 pub fn put_off(gates: &mut [GateResult], policy: &Policy) {
-    let first: Vec<_> = before_asking(gates).map(|gate| shown(&gate.gate)).collect();
+    // What only has to be read from GitHub is read when all else is there: nobody need wait for it.
+    let unread = |gate: &&GateResult| gate.state.whose_move() == Move::GitHub;
+    let first = before_asking(gates).filter(|gate| !unread(gate));
+    let first: Vec<_> = first.map(|gate| shown(&gate.gate)).collect();
     if first.is_empty() {
         return;
     }

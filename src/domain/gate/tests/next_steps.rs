@@ -131,6 +131,7 @@ fn while_something_cheaper_is_open_a_verifier_is_asked_later() {
          (the policy names no `request` by which Countersign could)"
     );
     known(&mut early.pull).draft = false;
+    known(&mut early.pull).mergeable = None;
     let told = policy_with("gpt-5-codex }", "gpt-5-codex, request: { label: verify } }");
     assert_eq!(
         next(&under(&told, early.clone()), "second_verifier"),
@@ -138,8 +139,14 @@ fn while_something_cheaper_is_open_a_verifier_is_asked_later() {
     );
     let observing = told.replace("version: 1", "version: 1\nmode: observe");
     assert_eq!(
-        next(&under(&observing, early), "second_verifier"),
+        next(&under(&observing, early.clone()), "second_verifier"),
         "comment `/verify codex` once these pass: checks; or ask alice then"
+    );
+    // What GitHub has not said yet is asked of it when all else is there.
+    items(&mut early.runs)[0].status = RunStatus::Completed(Conclusion::Success);
+    assert_eq!(
+        next(&under(&told, early), "second_verifier"),
+        "comment `/verify codex`, or ask alice yourself"
     );
 }
 
