@@ -70,7 +70,7 @@ pub async fn run(args: CheckArgs) -> Ended {
         );
     } else {
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        print!("{}", super::policy::meaning(&policy));
+        print!("{}", super::policy::meaning(&policy, errors(&findings)));
         println!("\nAgainst {name}, by {looked}:");
         print!("{}", diagnosis::findings(&file, &findings, colour));
     }
@@ -79,7 +79,7 @@ pub async fn run(args: CheckArgs) -> Ended {
 
 /// What a valid policy means, and what its text alone foretells.
 fn by_itself(file: &str, policy: &Policy, foretold: &[Finding]) -> String {
-    let mut told = super::policy::meaning(policy);
+    let mut told = super::policy::meaning(policy, errors(foretold));
     if !foretold.is_empty() {
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         told.push('\n');
@@ -88,9 +88,14 @@ fn by_itself(file: &str, policy: &Policy, foretold: &[Finding]) -> String {
     told
 }
 
+fn errors(findings: &[Finding]) -> usize {
+    let errors = findings.iter();
+    errors.filter(|one| one.severity == Severity::Error).count()
+}
+
 fn exit(findings: &[Finding]) -> Exit {
     let has = |severity| findings.iter().any(|one| one.severity == severity);
-    if has(Severity::Error) {
+    if errors(findings) > 0 {
         Exit::No
     } else if has(Severity::Blind) {
         Exit::Remote
@@ -134,4 +139,20 @@ fn pretty(value: &serde_json::Value) -> Result<String, Complaint> {
     serde_json::to_string_pretty(value)
         .map(|text| text + "\n")
         .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_under_which_nothing_can_merge_is_not_called_valid() {
+        let text = "version: 1\nagents: { authors: ['agent[bot]'], vendor: openai }\n\
+                    verifiers:\n  codex: { app: codex-verify, vendor: openai }\n\
+                    gates:\n  second_verifier: { count: 1, independence: vendor }\n";
+        let policy = policy::read::read(text).unwrap();
+        let foretold = prospects::judge(text, &policy);
+        insta::assert_snapshot!(by_itself("countersign.yml", &policy, &foretold));
+        assert_eq!(exit(&foretold), Exit::No);
+    }
 }

@@ -88,6 +88,6 @@ mod tests {
     #[test]
     fn a_valid_policy_is_told_in_short() {
         let text = include_str!("../../tests/policies/complete.yml");
-        insta::assert_snapshot!(meaning(&policy::read::read(text).unwrap()));
+        insta::assert_snapshot!(meaning(&policy::read::read(text).unwrap(), 0));
     }
 }

@@ -25,9 +25,15 @@ impl Lines {
     }
 }
 
-/// What a valid policy means.
-pub fn meaning(policy: &Policy) -> String {
-    let mut lines = Lines(vec!["The policy is valid.".to_owned()]);
+/// What a policy means that can be read. One that asks for what can never come is not called valid: so many
+/// errors are told below it.
+pub fn meaning(policy: &Policy, errors: usize) -> String {
+    let heading = match errors {
+        0 => "The policy is valid.",
+        1 => "The policy can be read, but has an error, told below what it says:",
+        _ => "The policy can be read, but has errors, told below what it says:",
+    };
+    let mut lines = Lines(vec![heading.to_owned()]);
     let mode = match policy.mode {
         Mode::Enforce => "enforce: decides, publishes, merges",
         Mode::Observe => "observe: decides and publishes, never merges",
