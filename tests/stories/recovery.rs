@@ -5,7 +5,6 @@ use bytes::Bytes;
 use countersign::domain::ledger::Kind;
 use countersign::domain::model::{DeliveryId, PullNumber};
 use countersign::simulator::faults::{Fault, FaultPlan};
-use countersign::simulator::world::{BranchProtection, RequiredCheck};
 use countersign::simulator::{Edits, PullHandle};
 use countersign::store::NewDelivery;
 use serde_json::json;
@@ -483,74 +482,6 @@ async fn one_account_that_cannot_be_read_stops_no_other() {
         stage.store.repo(id).await.unwrap().value.active,
         "not read, not left"
     );
-}
-
-async fn alarms(stage: &Stage) -> Vec<&'static str> {
-    let alarms = stage.app.alarms().await;
-    alarms.iter().map(|alarm| alarm.kind.word()).collect()
-}
-
-#[tokio::test]
-async fn what_is_ready_and_cannot_be_merged_raises_an_alarm_that_ends_with_the_merge() {
-    let stage = Stage::new().await;
-    let plan = FaultPlan::none().with(
-        "PUT",
-        "/repos/{owner}/{repo}/pulls/{number}/merge",
-        u32::MAX,
-        Fault::status(405),
-    );
-    stage.github.set_faults(plan);
-    let pull = stage.open_pull().await;
-    stage.clear(&pull).await;
-    assert!(!alarms(&stage).await.contains(&"not_merged"));
-    stage.after(1_200).await;
-    assert!(alarms(&stage).await.contains(&"not_merged"));
-    stage.github.set_faults(FaultPlan::none());
-    stage.after(3_600).await;
-    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
-    assert!(!alarms(&stage).await.contains(&"not_merged"));
-}
-
-#[tokio::test]
-async fn a_gate_that_nobody_is_held_to_is_told_as_advice_until_github_requires_it() {
-    let stage = Stage::new().await;
-    stage.open_pull().await;
-    stage.sweep().await;
-    assert_eq!(alarms(&stage).await, ["advisory"]);
-    let ours = stage.github.app().app_id;
-    let required = RequiredCheck {
-        context: "countersign".to_owned(),
-        app: Some(ours),
-    };
-    let protection = BranchProtection {
-        checks: vec![required],
-        ..BranchProtection::default()
-    };
-    stage.shop.protect("main", protection).unwrap();
-    stage.sweep().await;
-    assert_eq!(alarms(&stage).await, [""; 0]);
-}
-
-#[tokio::test]
-async fn credentials_that_are_refused_raise_an_alarm_that_ends_when_they_are_taken() {
-    let stage = Stage::new().await;
-    let plan = FaultPlan::none().with("GET", "/app/installations", u32::MAX, Fault::status(401));
-    stage.github.set_faults(plan);
-    assert!(stage.app.sweep().await.is_err());
-    assert!(alarms(&stage).await.contains(&"credentials"));
-    stage.github.set_faults(FaultPlan::none());
-    stage.sweep().await;
-    assert!(!alarms(&stage).await.contains(&"credentials"));
-}
-
-#[tokio::test]
-async fn work_that_nobody_takes_up_raises_an_alarm_that_ends_when_it_is_done() {
-    let stage = Stage::new().await;
-    stage.app.sweep().await.unwrap();
-    stage.clock.advance(chrono::Duration::minutes(11));
-    assert_eq!(alarms(&stage).await, ["stalled"]);
-    stage.settle().await;
-    assert!(!alarms(&stage).await.contains(&"stalled"));
 }
 
 impl Stage {
