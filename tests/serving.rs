@@ -335,10 +335,10 @@ async fn the_doctor_tells_what_stands_still_on_a_server() {
     };
     assert_eq!(alarms().await, None);
     let file = server.folder.path().join("countersign.db");
-    let store = Sqlite::open(&format!("sqlite://{}", file.display()));
+    let url = format!("sqlite://{}", file.display());
     let work = (Key::Repo(RepoId::new(1).unwrap()), Confirm::IfNeeded);
     let an_hour_ago = Clock::System.now() - chrono::Duration::hours(1);
-    let store = store.await.unwrap();
+    let store = Sqlite::open(&url).await.unwrap();
     store.wake(&[work], an_hour_ago).await.unwrap();
     let told = alarms().await.unwrap();
     assert_eq!(told.as_array().unwrap().len(), 1, "{told}");
