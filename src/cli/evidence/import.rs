@@ -12,12 +12,12 @@ use comfy_table::{Table, presets};
 use sha2::{Digest, Sha256};
 
 use super::super::policy::parse_repo;
+use super::super::verify::visible;
 use super::super::{Complaint, Ended, Exit};
 use super::checkout::Checkout;
 use super::files::{bytes_of, text_of, unreadable, within};
-use super::{counts, visible};
 use crate::domain::evidence::{EvidenceBase, Outcome, Statement, write};
-use crate::domain::gate::appraise::{Appraisal, Binding, appraise};
+use crate::domain::gate::appraise::{Appraisal, Binding, appraise, by_status};
 use crate::domain::gate::coverage;
 use crate::domain::import::{
     Found, Given, Refused, cargo_mutants, conclude, cosmic_ray, mutmut, pit, stryker,
@@ -156,7 +156,7 @@ pub fn counts_for_what_it_says(
         }
         Ok(_) if statement.result == Outcome::Approved && !appraisal.proves() => format!(
             "the report makes a document that would not count ({}): run the tool again, so that each kill names a test that failed",
-            appraisal.verdict()
+            appraisal.why_not().unwrap_or_default()
         ),
         Ok(_) => return Ok(()),
     };
@@ -391,7 +391,12 @@ pub fn told(found: &Found, statement: &Statement) -> String {
     }
     let result = serde_json::to_value(statement.result).unwrap_or_default();
     let result = result.as_str().unwrap_or_default();
-    let _ = writeln!(text, "\n{}: {}", visible(&found.tool), counts(statement));
+    let _ = writeln!(
+        text,
+        "\n{}: {}",
+        visible(&found.tool),
+        by_status(&found.mutants)
+    );
     let _ = writeln!(text, "result: {result}");
     for finding in statement
         .findings

@@ -1,7 +1,7 @@
 //! What is said of evidence, and the corpus, case by case.
 
 use super::*;
-use crate::domain::evidence::{EvidenceBase, Mutant};
+use crate::domain::evidence::{EvidenceBase, Mutant, MutantStatus, Outcome, Statement};
 use crate::domain::import::{Found, Given, conclude, stryker};
 
 fn folder() -> PathBuf {
@@ -27,7 +27,7 @@ fn a_case_that_is_answered_otherwise_or_lacks_its_answer_is_told() {
         !good && told.contains("prose: a case is a file and its `.expected`"),
         "{told}"
     );
-    write("prose.expected", "proves: mutants, tests\n");
+    write("prose.expected", "counts: for the head\n");
     let (told, good) = corpus(scratch.path()).unwrap();
     assert!(!good && told.contains("prose: NOT as expected"), "{told}");
     write("prose.json", "{}");
@@ -40,7 +40,7 @@ fn sound_evidence_is_told_in_short_and_faulty_evidence_fault_by_fault() {
     let all = |text: &str| {
         let binding = Binding::default();
         let appraisal = appraise(text, &binding);
-        (told("file", &appraisal, &binding), appraisal.proves())
+        (said::told("file", &appraisal, &binding), appraisal.proves())
     };
     let (text, proves) = all(sound);
     assert!(proves);
@@ -122,7 +122,7 @@ fn an_import_calls_nothing_approved_that_a_check_says_proves_nothing() {
 
 #[test]
 fn no_name_in_a_report_or_a_document_moves_the_cursor_or_begins_a_line() {
-    let evil = "a\u{1b}[2Jb\u{7}\ngood evidence: yes\u{202e}";
+    let evil = "a\u{1b}[2Jb\u{7}\ncounts: for the head\u{202e}";
     let (mut found, mut statement) = imported(evil);
     found.tool = evil.to_owned();
     found.mutants[0].kind = evil.to_owned();
@@ -132,12 +132,14 @@ fn no_name_in_a_report_or_a_document_moves_the_cursor_or_begins_a_line() {
     mutation.mutants[0].id = evil.to_owned();
     let text = crate::domain::evidence::write::document(&statement, None).to_string();
     let binding = Binding::default();
-    let checked = told("file", &appraise(&text, &binding), &binding);
+    let checked = said::told("file", &appraise(&text, &binding), &binding);
     for told in [import::told(&found, &statement), checked] {
         let moving = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
         assert!(!told.contains(moving), "{told:?}");
         assert!(
-            !told.lines().any(|line| line.trim() == "good evidence: yes"),
+            !told
+                .lines()
+                .any(|line| line.trim() == "counts: for the head"),
             "{told:?}"
         );
     }

@@ -229,7 +229,7 @@ fn shows_nothing(gate: &MutationCheck, hunk: Hunk<'_>, mutant: &Mutant) -> &'sta
 }
 
 /// What became of a mutant that proves nothing.
-pub(super) fn unproven(status: MutantStatus) -> &'static str {
+fn unproven(status: MutantStatus) -> &'static str {
     match status {
         MutantStatus::Killed => "were killed by no named test",
         MutantStatus::Timeout => "ran out of time",
