@@ -30,6 +30,7 @@ pub(super) fn answer(appraisal: &Appraisal) -> String {
     for (part, shows) in parts(appraisal) {
         lines.push(match shows {
             Ok(what) => format!("{part}: {what}"),
+            Err(_) if is_absent(appraisal, part) => format!("{part}: none in it"),
             Err(why) => format!("{part}: show nothing: {why}"),
         });
     }
@@ -46,6 +47,14 @@ fn parts(appraisal: &Appraisal) -> Vec<(&'static str, &Result<String, String>)> 
     let mut parts = vec![("tests", &appraisal.tests), ("mutants", &appraisal.mutants)];
     parts.retain(|(part, _)| !mute && !(unsound && *part == "mutants"));
     parts
+}
+
+fn is_absent(appraisal: &Appraisal, part: &str) -> bool {
+    let statement = appraisal.document.as_ref();
+    statement.is_ok_and(|one| match part {
+        "mutants" => one.mutation.is_none(),
+        _ => one.tests.is_empty() && one.sandbox.is_none_or(|sandbox| sandbox.executes),
+    })
 }
 
 /// What a person reads of one file.
@@ -123,7 +132,7 @@ pub(super) fn as_json(file: &str, appraisal: &Appraisal) -> Value {
         "tests": part(&appraisal.tests),
         "mutants": part(&appraisal.mutants),
         "counts": match appraisal.counts() {
-            Counts::For => "for",
+            Counts::For | Counts::Alone(_) => "for",
             Counts::InPart(_) => "in_part",
             Counts::Against => "against",
             Counts::Nothing => "nothing",

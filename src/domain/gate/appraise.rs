@@ -102,8 +102,10 @@ pub enum Says {
 /// What a piece of evidence comes to at a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counts {
-    /// For the head, by everything that it holds.
+    /// For the head, by tests and mutants.
     For,
+    /// For the head, by all that it holds, which is this.
+    Alone(Part),
     /// By these alone, since the others show nothing.
     InPart(Part),
     /// Against the head.
@@ -125,6 +127,8 @@ impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::For => "for the head",
+            Self::Alone(Part::Tests) => "for the head, by its tests alone",
+            Self::Alone(Part::Mutants) => "for the head, by its mutants alone",
             Self::InPart(Part::Tests) => "in part: its tests for the head, its mutants for nothing",
             Self::InPart(Part::Mutants) => {
                 "in part: its mutants for the head, its tests for nothing"
@@ -164,8 +168,8 @@ impl Appraisal {
         }
         match (&self.tests, &self.mutants) {
             (Ok(_), Ok(_)) => Counts::For,
-            (Ok(_), Err(_)) if statement.mutation.is_none() => Counts::For,
-            (Err(_), Ok(_)) if statement.tests.is_empty() => Counts::For,
+            (Ok(_), Err(_)) if statement.mutation.is_none() => Counts::Alone(Part::Tests),
+            (Err(_), Ok(_)) if statement.tests.is_empty() => Counts::Alone(Part::Mutants),
             (Ok(_), Err(_)) => Counts::InPart(Part::Tests),
             (Err(_), Ok(_)) => Counts::InPart(Part::Mutants),
             (Err(_), Err(_)) => Counts::Nothing,
@@ -174,7 +178,7 @@ impl Appraisal {
 
     /// Whether it helps a head through a gate, and everything that it holds proves what it seems to.
     pub fn proves(&self) -> bool {
-        self.counts() == Counts::For
+        matches!(self.counts(), Counts::For | Counts::Alone(_))
     }
 
     /// The first reason why it does not count for the head as a whole.

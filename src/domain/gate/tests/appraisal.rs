@@ -47,6 +47,7 @@ const CASES: &[(&str, &str)] = cases![
     "short-head.json",
     "some-skipped.json",
     "sound.json",
+    "survivor-against-another-base.json",
     "survivor.json",
     "tests-failed.json",
     "tests-passed-and-exit-code-not-zero.json",
