@@ -57,6 +57,39 @@ fn sound_evidence_is_told_in_short_and_faulty_evidence_fault_by_fault() {
 }
 
 #[test]
+fn a_sound_rejection_is_believed_and_counts_against_the_head() {
+    let rejected = include_str!("../../../tests/evidence/survivor.json");
+    let binding = Binding {
+        head: Some(HeadStart::parse("BBBBBBB").unwrap()),
+        ..Binding::default()
+    };
+    let appraisal = appraise(rejected, &binding);
+    insta::assert_snapshot!("rejected", said::told("file", &appraisal, &binding));
+    insta::assert_snapshot!(
+        "rejected_as_json",
+        format!("{:#}", said::as_json("file", &appraisal))
+    );
+}
+
+#[test]
+fn a_head_may_be_given_by_its_first_digits_and_by_seven_at_least() {
+    let sound = include_str!("../../../tests/evidence/sound.json");
+    let proves = |head: &str| {
+        let binding = Binding {
+            head: Some(HeadStart::parse(head).unwrap()),
+            ..Binding::default()
+        };
+        appraise(sound, &binding).proves()
+    };
+    assert!(proves("bbbbbbb") && proves(&"b".repeat(40)));
+    assert!(!proves("bbbbbbc") && !proves(&"b".repeat(41)));
+    for wrong in ["bbbbbb", "", "HEAD~", "bbbbbbg", &"b".repeat(65)] {
+        let told = HeadStart::parse(wrong).unwrap_err();
+        assert!(told.contains("first 7 hex digits"), "{wrong}: {told}");
+    }
+}
+
+#[test]
 fn an_import_is_told_with_what_it_cannot_tell() {
     // Names depend on what the test log knows of this runner; the table does not.
     let (found, statement) = of_stryker(|mutant| mutant.killed_by.truncate(0));
