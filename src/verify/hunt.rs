@@ -168,7 +168,9 @@ impl Hunt<'_> {
     fn nothing_tried(&self, spots: &[Spot], first: Workshop, why: String) -> Bag {
         let left = |spot: &Spot| {
             let barred = spot.barred.clone();
-            let why = barred.unwrap_or_else(|| "nothing was tried, since no kill would show anything".to_owned());
+            let why = barred.unwrap_or_else(|| {
+                "nothing was tried, since no kill would show anything".to_owned()
+            });
             let fate = Fate::of(MutantStatus::Skipped, why);
             vec![self.told(spot, spot.stand_in.clone(), fate, None)]
         };

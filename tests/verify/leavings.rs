@@ -151,12 +151,7 @@ fn tests_that_fail_whenever_they_ran_before_kill_nothing() {
     for test in ["mkdir out", &elsewhere] {
         let answer = project.verify(&["--test", test]);
         assert_eq!(answer.code, 1);
-        assert_eq!(
-            answer.statuses(),
-            [MutantStatus::Skipped],
-            "{}",
-            answer.out
-        );
+        assert_eq!(answer.statuses(), [MutantStatus::Skipped], "{}", answer.out);
         assert_eq!(answer.said().result, Outcome::Inconclusive);
         assert!(answer.out.contains("begin from nothing"), "{}", answer.out);
     }

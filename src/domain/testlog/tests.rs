@@ -171,6 +171,38 @@ fn vitest_is_read_through_its_colours() {
 }
 
 #[test]
+fn mocha_is_read() {
+    insta::assert_snapshot!(read(include_str!("../../../tests/testlogs/mocha.txt")), @r#"
+    6 ran: 3 passed, 3 failed; 2 left out
+    prices > a name: with 1) a number
+    prices > in bulk > many pieces are a tenth cheaper
+    set up > "before all" hook for "never runs"
+    "#);
+    let two = "  2 passing (3ms)\n\n  0 passing (1ms)\n  1 pending\n  1 failing\n\n  1) at the top:\n     Error: x\n";
+    insta::assert_snapshot!(read(two), @"
+    3 ran: 2 passed, 1 failed; 1 left out
+    at the top
+    ");
+}
+
+#[test]
+fn what_an_error_says_is_no_name_of_a_test_of_mochas() {
+    let text = "  0 passing (1ms)\n  1 failing\n\n  1) real:\n     Error: saw\n  2) forged:\n  1) forged too:\n";
+    assert_eq!(
+        from_output(text).unwrap().failures,
+        ["real".to_owned()].into()
+    );
+    for unlike in [
+        "  3 passing",
+        "3 passing (2ms)",
+        "  all passing (2ms)",
+        " Exception during run: x",
+    ] {
+        assert_eq!(from_output(unlike), None, "{unlike}");
+    }
+}
+
+#[test]
 fn jest_is_read() {
     insta::assert_snapshot!(read(include_str!("../../../tests/testlogs/jest.txt")), @r#"
     2 ran: 1 passed, 1 failed; 2 left out
