@@ -55,7 +55,7 @@ mod tests {
         for path in ["rows.csv", "page.html", "notes", "Makefile", "a.rb"] {
             assert_eq!(with_a_blank_line(path, b"x\n"), None, "{path}");
         }
-        assert_eq!(with_a_blank_line("a.py", b"x = '''open\n"), None);
-        assert_eq!(with_a_blank_line("a.rs", b"/* open\n"), None);
+        // The line before reaches over to the next one.
+        assert_eq!(with_a_blank_line("a.c", b"#define A \\\n"), None);
     }
 }
