@@ -32,6 +32,20 @@ pub fn with_a_blank_line(path: &str, text: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
+/// For each line of a file, whether there is anything in it that could be broken: not where nothing but comments,
+/// blanks and brackets stand.
+pub fn speaking_lines(path: &str, text: &[u8]) -> Vec<bool> {
+    match Syntax::of(path, text) {
+        Some(syntax) => syntax.speaking(),
+        None => text.split(|byte| *byte == b'\n').map(has_words).collect(),
+    }
+}
+
+pub(super) fn has_words(line: &[u8]) -> bool {
+    line.iter()
+        .any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,6 +62,15 @@ mod tests {
             assert_eq!(more.as_deref(), Some(expected.as_bytes()), "{text:?}");
         }
         assert!(with_a_blank_line("a/b.sh", b"true\n").is_some());
+    }
+
+    #[test]
+    fn comments_brackets_and_blanks_say_nothing() {
+        let text = "/// One.\nfn a() {\n    \"text\nin two\";\n    // b();\n}\n\n";
+        let speaking = speaking_lines("a.rs", text.as_bytes());
+        assert_eq!(speaking[..6], [false, true, true, true, false, false]);
+        let speaking = speaking_lines("a.sh", b"# b\n}\n a\n");
+        assert_eq!(speaking[..3], [true, false, true]);
     }
 
     #[test]

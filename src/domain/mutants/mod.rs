@@ -45,7 +45,7 @@ mod operators;
 mod syntax;
 mod undo;
 
-pub use blank::with_a_blank_line;
+pub use blank::{speaking_lines, with_a_blank_line};
 
 /// A changed file with its content on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,9 +3,11 @@
 //! A place is done with once a mutant there was killed, and a coarse one comes first. What that leaves open is
 //! named line by line, since whoever relies on the evidence may ask for more of the lines that matter. A line
 //! was tried alone when a mutant of it and no other line was killed or survived; one that did not build, or that
-//! the budget left out, was not. Where lines were only removed, none is left to try.
+//! the budget left out, was not. Lines of comments, blanks and brackets have nothing to try, and where lines were
+//! only removed, none is left.
 
 use crate::domain::evidence::{Mutant, MutantStatus};
+use crate::domain::mutants::speaking_lines;
 use crate::verify::spots::Spot;
 
 /// The most places that the summary names.
@@ -33,8 +35,22 @@ impl Together {
         if spot.exempt.is_some() || first == last {
             return None;
         }
+        let speaking = speaking_lines(
+            &spot.stand_in.path,
+            spot.head.as_deref().unwrap_or_default(),
+        );
+        let speaks = |line: u64| {
+            let at = usize::try_from(line)
+                .ok()
+                .and_then(|line| line.checked_sub(1));
+            at.and_then(|at| speaking.get(at)).copied().unwrap_or(true)
+        };
+        // One line that speaks was alone in whatever was tried.
+        if (first..=last).filter(|line| speaks(*line)).count() < 2 {
+            return None;
+        }
         let mut runs: Vec<(u64, u64)> = Vec::new();
-        for line in (first..=last).filter(|line| !alone(*line)) {
+        for line in (first..=last).filter(|line| speaks(*line) && !alone(*line)) {
             match runs.last_mut().filter(|run| run.1 + 1 == line) {
                 Some(run) => run.1 = line,
                 None => runs.push((line, line)),
@@ -65,7 +81,7 @@ impl Together {
     pub fn told(&self) -> String {
         let (places, lines) = (self.places(), lines(self.count()));
         format!(
-            "{places}: {lines} tried together only, not one by one, and a test noticed; some may still be untested"
+            "{places}: {lines} not tried alone, only together with others or not at all; some may still be untested"
         )
     }
 }
