@@ -401,6 +401,16 @@ impl Report {
     }
 
     pub(super) fn finish(&mut self, at: Timestamp) {
+        if self.statement.result == Outcome::Inconclusive {
+            // The word for the reason is `other` mostly; whoever reads the document elsewhere asks why.
+            let why = Finding {
+                severity: Severity::Note,
+                path: None,
+                line: None,
+                message: self.summary.clone(),
+            };
+            self.statement.findings.insert(0, why);
+        }
         self.times.1 = at;
     }
 }

@@ -28,6 +28,9 @@ fn tests_that_fail_on_any_change_of_a_file_kill_nothing_and_approve_nothing() {
         assert_eq!(answer.statuses(), [MutantStatus::Skipped], "{look}");
         let told = "a blank line more at the end of src/sum.sh (exit code 1";
         assert!(answer.out.contains(told), "{}", answer.out);
+        let findings = &answer.said().findings;
+        assert!(findings[0].message.contains(told), "{findings:?}");
+        assert_eq!(answer.out.matches(told).count(), 1, "{}", answer.out);
     }
     let answer = project.verify(&["--test", "git diff --exit-code && sh check.sh"]);
     assert_eq!(answer.code, 0, "{}{}", answer.out, answer.err);

@@ -45,7 +45,7 @@ fn parts(appraisal: &Appraisal) -> Vec<(&'static str, &Result<String, String>)> 
         || matches!(appraisal.says, Some(Says::Inconclusive(_)));
     let unsound = matches!(appraisal.belief, Belief::NotMutants(_));
     let mut parts = vec![("tests", &appraisal.tests), ("mutants", &appraisal.mutants)];
-    parts.retain(|(part, _)| !mute && !(unsound && *part == "mutants"));
+    parts.retain(|(part, _)| !(mute || unsound && *part == "mutants"));
     parts
 }
 

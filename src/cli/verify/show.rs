@@ -109,11 +109,12 @@ pub fn table(report: &Report, colour: bool) -> String {
         lines.push(String::new());
         lines.extend(survived(survivor, colour));
     }
-    // What is said of a survivor was shown with it.
+    // What is said of a survivor was shown with it; what it comes to stands last.
     let told = |finding: &&Finding| {
+        let last = finding.message == report.summary;
         let by = report.survivors.iter();
         let mut by = by.map(|survivor| format!("`{}` ", survivor.id));
-        !by.any(|id| finding.message.starts_with(&id))
+        !last && !by.any(|id| finding.message.starts_with(&id))
     };
     let others: Vec<_> = statement.findings.iter().filter(told).collect();
     let shown = others.iter().take(MOST_FINDINGS);
