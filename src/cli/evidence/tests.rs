@@ -82,6 +82,12 @@ fn a_head_may_be_given_by_its_first_digits_and_by_seven_at_least() {
         appraise(sound, &binding).proves()
     };
     assert!(proves("bbbbbbb") && proves(&"b".repeat(40)));
+    let whole = Binding {
+        head: Some(HeadStart::parse(&"b".repeat(40)).unwrap()),
+        ..Binding::default()
+    };
+    let told = said::told("file", &appraise(sound, &whole), &whole);
+    assert!(!told.contains("digits of the head"), "{told}");
     assert!(!proves("bbbbbbc") && !proves(&"b".repeat(41)));
     for wrong in ["bbbbbb", "", "HEAD~", "bbbbbbg", &"b".repeat(65)] {
         let told = HeadStart::parse(wrong).unwrap_err();
