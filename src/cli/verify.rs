@@ -22,7 +22,7 @@ use super::evidence::Post;
 use super::stops::Stops;
 use super::{Complaint, Ended, Exit};
 use crate::clock::Clock;
-use crate::domain::evidence::{FENCE, Outcome};
+use crate::domain::evidence::{FENCE, InconclusiveReason, Mutant, MutantStatus, Outcome};
 use crate::domain::policy;
 use crate::verify::{self, Budget, Choice, Commands, Fault, Limits, Report, Request, Said, Watch};
 pub(super) use critical::CriticalArgs;
@@ -405,6 +405,9 @@ fn next_step(report: &Report, given: &Outputs) -> Option<String> {
         Outcome::Rejected => Some(
             "write a test that fails with the change shown, or take the lines out, commit, and verify the new head",
         ),
+        Outcome::Inconclusive if left_out(report) => {
+            Some("give it more with --budget, and --resume to keep what is known by now")
+        }
         Outcome::Inconclusive => Some("mend what kept it from an answer, and run it again"),
     };
     let kept = given.out.is_some() || !given.post.is_empty();
@@ -413,6 +416,14 @@ fn next_step(report: &Report, given: &Outputs) -> Option<String> {
     );
     let steps: Vec<_> = what.into_iter().chain(keep).collect();
     (!steps.is_empty()).then(|| format!("next: {}\n", steps.join("; ")))
+}
+
+/// Whether it was the budget that kept it from an answer.
+fn left_out(report: &Report) -> bool {
+    let mutants = report.statement.mutation.as_ref();
+    let skipped = |mutant: &Mutant| mutant.status == MutantStatus::Skipped;
+    report.statement.reason == Some(InconclusiveReason::Timeout)
+        && mutants.is_some_and(|found| found.mutants.iter().any(skipped))
 }
 
 /// The block for a review; its fence is longer than any in the document.

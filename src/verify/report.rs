@@ -324,7 +324,7 @@ impl Report {
         };
         if sum.left_out {
             let why = format!(
-                "the budget was spent before every critical change was tried; {} of {} are not shown to be tested",
+                "the budget was spent before every critical change was tried; {} of {} not shown to be tested",
                 sum.open.len(),
                 sum.places
             );

@@ -264,7 +264,8 @@ fn says(statement: &Statement, objection: Option<String>) -> Says {
             let told = statement.findings.first().map(|finding| &finding.message);
             Says::Inconclusive(match (told, statement.reason) {
                 (Some(told), Some(InconclusiveReason::Other) | None) => told.clone(),
-                _ => why.to_owned(),
+                (Some(told), Some(_)) => format!("{why}: {told}"),
+                (None, _) => why.to_owned(),
             })
         }
         (_, Some(objection)) => Says::Rejects(objection),

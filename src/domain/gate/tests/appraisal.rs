@@ -24,6 +24,7 @@ const CASES: &[(&str, &str)] = cases![
     "duplicate-ids.json",
     "empty.json",
     "huge-counts.json",
+    "inconclusive-by-its-budget.json",
     "inconclusive-for-another-reason.json",
     "inconclusive-without-reason.json",
     "inconclusive.json",
