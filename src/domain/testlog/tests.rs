@@ -203,6 +203,16 @@ fn what_an_error_says_is_no_name_of_a_test_of_mochas() {
 }
 
 #[test]
+fn what_is_left_out_or_stands_beside_a_suite_is_told_apart_in_tap() {
+    let tap = "# Subtest: one\n    # Subtest: a\n    ok 1 - a\n    1..1\nok 1 - one\n# Subtest: two\n    # Subtest: b\n    \
+               not ok 1 - b\n    not ok 2 - later # SKIP\n    not ok 3 - some day # TODO\n    1..3\nnot ok 2 - two\n\
+               # tests 4\n# pass 1\n# fail 1\n# skipped 1\n# todo 1\n";
+    let log = from_output(tap).unwrap();
+    assert_eq!(log.failures, ["two > b".to_owned()].into());
+    assert_eq!((log.executed, log.skipped), (2, 2));
+}
+
+#[test]
 fn jest_is_read() {
     insta::assert_snapshot!(read(include_str!("../../../tests/testlogs/jest.txt")), @r#"
     2 ran: 1 passed, 1 failed; 2 left out
