@@ -192,6 +192,13 @@ fn what_an_error_says_is_no_name_of_a_test_of_mochas() {
         from_output(text).unwrap().failures,
         ["real".to_owned()].into()
     );
+    let deep =
+        "  0 passing (1ms)\n  1 failing\n\n  1) at the top:\n       deep in what the error says:\n";
+    let names = from_output(deep).unwrap().failures;
+    assert_eq!(names, ["at the top".to_owned()].into());
+    for unlike in [" Tests  3 passed", " Tests are good (2)"] {
+        assert_eq!(from_output(unlike), None, "{unlike}");
+    }
     for unlike in [
         "  3 passing",
         "3 passing (2ms)",
