@@ -7,9 +7,7 @@ use serde::de::DeserializeOwned;
 use super::{StoreError, Stored, Versioned};
 use crate::domain::evidence::Carrier;
 use crate::domain::memory::Confirm;
-use crate::domain::model::{
-    HeadSha, InstallationId, Key, PullNumber, RepoId, RepoName, Timestamp,
-};
+use crate::domain::model::{HeadSha, InstallationId, Key, PullNumber, RepoId, RepoName, Timestamp};
 
 /// What is stored as `what` cannot be read back (or, for a number beyond 2^63, be stored).
 pub fn corrupt(what: &str, why: impl ToString) -> StoreError {

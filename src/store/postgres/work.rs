@@ -205,10 +205,7 @@ fn held(held: bool, lease: &Lease) -> Stored<()> {
 }
 
 /// When the next key may be taken, passing over those of these installations.
-pub async fn next_due(
-    db: &mut PgConnection,
-    full: &[InstallationId],
-) -> Stored<Option<Timestamp>> {
+pub async fn next_due(db: &mut PgConnection, full: &[InstallationId]) -> Stored<Option<Timestamp>> {
     let row = sqlx::query(
         "select coalesce(lease_until, due) as ready from work \
          where cardinality($1::bigint[]) = 0 or not exists (select 1 from repos \

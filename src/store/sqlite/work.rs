@@ -26,7 +26,8 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::rows::{
-    confirm, confirm_number, installation, installations, json, key, later, micros, small_count, time,
+    confirm, confirm_number, installation, installations, json, key, later, micros, small_count,
+    time,
 };
 use crate::domain::memory::Confirm;
 use crate::domain::model::{InstallationId, Key, Timestamp};
