@@ -46,6 +46,28 @@ use crate::domain::memory::Confirm;
 use crate::domain::model::{InstallationId, Key, Timestamp};
 use crate::store::{Finish, Lease, StoreError, Stored};
 
+/// The repository in a row of `work`, read off its key.
+macro_rules! repo {
+    () => {
+        "split_part(work.key, ':', 2)::bigint"
+    };
+}
+
+/// Whether a row of `work` is of none of the installations in a parameter.
+macro_rules! beside {
+    ($full:literal) => {
+        concat!(
+            "(cardinality(",
+            $full,
+            "::bigint[]) = 0 or not exists (select 1 from repos where id = ",
+            repo!(),
+            " and installation = any(",
+            $full,
+            ")))"
+        )
+    };
+}
+
 /// Keys that are to be woken, each with the strongest confirmation that was asked for.
 pub type Woken = BTreeMap<Key, Confirm>;
 
@@ -92,13 +114,12 @@ pub async fn lease(
     ttl: chrono::Duration,
     full: &[InstallationId],
 ) -> Stored<Option<Lease>> {
-    let row = sqlx::query(
+    let row = sqlx::query(concat!(
         "with ready as materialized ( \
              select key, due, confirm, lease_until, lease_confirm, attempt from work \
-             where coalesce(lease_until, due) <= $1 \
-             and (cardinality($3::bigint[]) = 0 or not exists (select 1 from repos \
-                  where id = split_part(work.key, ':', 2)::bigint and installation = any($3))) \
-             order by coalesce(lease_until, due), fence limit 1 for update skip locked \
+             where coalesce(lease_until, due) <= $1 and ",
+        beside!("$3"),
+        " order by coalesce(lease_until, due), fence limit 1 for update skip locked \
          ) \
          update work set \
              due = case when ready.due > $1 then ready.due end, \
@@ -111,8 +132,10 @@ pub async fn lease(
              attempt = ready.attempt + (ready.lease_until is not null)::int \
          from ready where work.key = ready.key \
          returning work.key, work.fence, work.attempt, work.lease_confirm, \
-             (select installation from repos where id = split_part(work.key, ':', 2)::bigint)",
-    )
+             (select installation from repos where id = ",
+        repo!(),
+        ")",
+    ))
     .bind(micros(now))
     .bind(micros(later(now, ttl)))
     .bind(installations(full)?)
@@ -206,12 +229,11 @@ fn held(held: bool, lease: &Lease) -> Stored<()> {
 
 /// When the next key may be taken, passing over those of these installations.
 pub async fn next_due(db: &mut PgConnection, full: &[InstallationId]) -> Stored<Option<Timestamp>> {
-    let row = sqlx::query(
-        "select coalesce(lease_until, due) as ready from work \
-         where cardinality($1::bigint[]) = 0 or not exists (select 1 from repos \
-             where id = split_part(work.key, ':', 2)::bigint and installation = any($1)) \
-         order by coalesce(lease_until, due) limit 1",
-    )
+    let row = sqlx::query(concat!(
+        "select coalesce(lease_until, due) as ready from work where ",
+        beside!("$1"),
+        " order by coalesce(lease_until, due) limit 1",
+    ))
     .bind(installations(full)?)
     .fetch_optional(db)
     .await?;
