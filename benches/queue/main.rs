@@ -2,7 +2,9 @@
 //!
 //! `cargo bench --bench queue` measures everything, `cargo bench --bench queue -- draining` one part of it.
 //! The server is started by the bench and waits for the disk. Both sides work in this process over
-//! connections of their own, do nothing in a pass, and take turns on one machine: what counts is the ratio.
+//! connections of their own, do nothing in a pass, and take turns on one machine, three times: medians are
+//! told, and what counts is their ratio. On both sides a wake's commit does not wait for the disk, and the
+//! taking of work does.
 //!
 //! A queue of jobs has to be told to keep passes over one key apart: it does that by a named queue per
 //! key (`theirs`). Without (`theirs, unordered`) two passes over one pull request run at the same time, which
@@ -24,11 +26,13 @@ mod theirs;
 mod trials;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
 use cluster::Cluster;
 use seen::Seen;
+use theirs::Theirs;
 
 /// Something that keeps which pull requests want a pass, and has passes made.
 #[async_trait]
@@ -73,11 +77,20 @@ impl Side {
 
     /// Opens it on a database that has nothing yet.
     pub async fn open(self, url: &str) -> Box<dyn Queue> {
+        self.open_polling(url, Duration::from_secs(1)).await
+    }
+
+    /// The same, and theirs looks so often for work that nothing announced; a second by default.
+    pub async fn open_polling(self, url: &str, poll: Duration) -> Box<dyn Queue> {
+        let theirs = async |ordered, batched| {
+            let theirs = Theirs::open(url, ordered, batched).await;
+            Box::new(theirs.polling(poll))
+        };
         match self {
             Self::Ours => Box::new(ours::Ours::open(url).await),
-            Self::Theirs => Box::new(theirs::Theirs::open(url, true, false).await),
-            Self::Unordered => Box::new(theirs::Theirs::open(url, false, false).await),
-            Self::Batched => Box::new(theirs::Theirs::open(url, true, true).await),
+            Self::Theirs => theirs(true, false).await,
+            Self::Unordered => theirs(false, false).await,
+            Self::Batched => theirs(true, true).await,
         }
     }
 }

@@ -9,7 +9,7 @@ use graphile_worker::{
     WorkerRecoveryConfig, WorkerUtils,
 };
 use serde::{Deserialize, Serialize};
-use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 
 use crate::seen::Seen;
 use crate::{Queue, Server};
@@ -38,11 +38,13 @@ pub struct Theirs {
     ordered: bool,
     batched: bool,
     recovery: WorkerRecoveryConfig,
+    poll: Duration,
 }
 
 impl Theirs {
     pub async fn open(url: &str, ordered: bool, batched: bool) -> Self {
-        let pool = pool(url).await;
+        // Wakes are added as ours are: a commit does not wait for the disk.
+        let pool = pool(url, true).await;
         let utils = WorkerUtils::new(pool.clone(), SCHEMA);
         utils.migrate().await.unwrap();
         Self {
@@ -52,7 +54,14 @@ impl Theirs {
             ordered,
             batched,
             recovery: WorkerRecoveryConfig::default(),
+            poll: Duration::from_secs(1),
         }
+    }
+
+    /// Looks so often. Without its local queue a slot takes one job whenever it looks or a job is added, so
+    /// what waits already is worked off at this pace.
+    pub fn polling(self, poll: Duration) -> Self {
+        Self { poll, ..self }
     }
 
     /// Beats and looks twice a second; who has not beaten for so long counts as dead.
@@ -86,9 +95,12 @@ impl Theirs {
 }
 
 /// As many connections as our store has.
-async fn pool(url: &str) -> PgPool {
+async fn pool(url: &str, light: bool) -> PgPool {
+    let options: PgConnectOptions = url.parse().unwrap();
+    let waits = if light { "off" } else { "on" };
+    let options = options.options([("synchronous_commit", waits)]);
     let pool = PgPoolOptions::new().max_connections(16);
-    pool.connect(url).await.unwrap()
+    pool.connect_with(options).await.unwrap()
 }
 
 #[async_trait]
@@ -115,9 +127,10 @@ impl Queue for Theirs {
 
     async fn server(&self, seen: Arc<Seen>) -> Server {
         let mut options = WorkerOptions::default()
-            .pg_pool(pool(&self.url).await)
+            .pg_pool(pool(&self.url, false).await)
             .schema(SCHEMA)
             .concurrency(8)
+            .poll_interval(self.poll)
             .listen_os_shutdown_signals(false)
             .worker_recovery(self.recovery.clone())
             .add_extension(seen)
