@@ -37,6 +37,9 @@ pub async fn fresh(cluster: &Cluster) -> String {
     cluster.url().replace("/postgres", &format!("/{name}"))
 }
 
+/// Which pull request the nth wake is for.
+type Numbered = fn(u64) -> u64;
+
 #[allow(clippy::cast_precision_loss, reason = "counts are small")]
 fn rate(count: usize, took: Duration) -> f64 {
     count as f64 / took.as_secs_f64()
@@ -64,7 +67,7 @@ async fn in_turns(what: &str, sides: &[Side], measure: impl AsyncFn(Side) -> f64
 
 /// One transaction after the other, by several at once.
 pub async fn adding(cluster: &Cluster) {
-    let cases: [(&str, u64, fn(u64) -> u64); 3] = [
+    let cases: [(&str, u64, Numbered); 3] = [
         ("wakes of one pull request", 1, |_| 1),
         ("wakes of many pull requests", 1, |nth| nth),
         ("wakes of many, 32 in a transaction", 32, |nth| nth),
