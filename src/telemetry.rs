@@ -1,4 +1,4 @@
-//! Logs: what is written where, in which form.
+//! Logs: what is written where, in which form; and spans, where a collector wants them.
 //!
 //! Lines go to standard error, so that standard output holds answers only. Colour is for terminals,
 //! and not where `NO_COLOR` is set. Fields are named alike everywhere: `delivery`, `event`, `repo`,
@@ -6,11 +6,14 @@
 
 pub mod calls;
 mod meters;
+#[cfg(feature = "otlp")]
+mod spans;
 
 use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::util::TryInitError;
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
 
 use crate::settings::LogFormat;
 
@@ -27,33 +30,65 @@ pub enum TelemetryError {
         /// What is wrong with it.
         why: String,
     },
+    /// The collector's variables cannot be used.
+    #[error("the collector named by OTEL_EXPORTER_OTLP_ENDPOINT cannot be used: {0}")]
+    Collector(String),
     /// Something set up logging before.
     #[error("logging was set up before: {0}")]
     Twice(#[from] TryInitError),
 }
 
+/// Sends spans that are still unsent when it goes: to be held until the program ends.
+#[must_use = "spans that are unsent are sent when it goes"]
+pub struct Unsent {
+    #[cfg(feature = "otlp")]
+    _spans: Option<spans::Unsent>,
+}
+
+/// Whether OpenTelemetry's variables name a collector that wants spans.
+fn collector_is_named() -> bool {
+    [
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+    ]
+    .iter()
+    .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
 /// Sets up logging for the whole process, once.
 ///
 /// # Errors
-/// [`TelemetryError`] when the directives do not parse or logging is set up already.
-pub fn init(directives: &str, format: LogFormat) -> Result<(), TelemetryError> {
-    use tracing_subscriber::util::SubscriberInitExt;
-
+/// [`TelemetryError`] when the directives do not parse, the collector's variables cannot be used, or logging
+/// is set up already.
+pub fn init(directives: &str, format: LogFormat) -> Result<Unsent, TelemetryError> {
     let filter = EnvFilter::try_new(directives).map_err(|error| TelemetryError::Directives {
         directives: directives.to_owned(),
         why: error.to_string(),
     })?;
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    match format {
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = match format {
         LogFormat::Text => {
             let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            lines.with_ansi(colour).finish().try_init()?;
+            lines.with_ansi(colour).boxed()
         }
-        LogFormat::Json => lines.json().flatten_event(true).finish().try_init()?,
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+    };
+    let registry = tracing_subscriber::registry();
+    #[cfg(feature = "otlp")]
+    let (registry, unsent) = {
+        let (spans, unsent) = spans::layer()?.unzip();
+        (registry.with(spans), Unsent { _spans: unsent })
+    };
+    #[cfg(not(feature = "otlp"))]
+    let unsent = Unsent {};
+    registry.with(lines.with_filter(filter)).try_init()?;
+    if cfg!(not(feature = "otlp")) && collector_is_named() {
+        tracing::warn!(
+            "OTEL_EXPORTER_OTLP_ENDPOINT names a collector, and this program was built without one's \
+             protocol: build it with --features otlp, or unset the variable"
+        );
     }
-    Ok(())
+    Ok(unsent)
 }
 
 #[cfg(test)]
@@ -62,14 +97,14 @@ mod tests {
 
     #[test]
     fn directives_that_do_not_parse_are_named_before_anything_is_set_up() {
-        let error = init("countersign=loud", LogFormat::Text).unwrap_err();
+        let error = init("countersign=loud", LogFormat::Text).err().unwrap();
         assert!(error.to_string().contains("countersign=loud"), "{error}");
     }
 
     #[test]
     fn setting_up_logging_twice_is_told_and_does_not_panic() {
         let _ = init("off", LogFormat::Json);
-        let error = init("off", LogFormat::Text).unwrap_err();
+        let error = init("off", LogFormat::Text).err().unwrap();
         assert!(matches!(error, TelemetryError::Twice(_)), "{error}");
     }
 }

@@ -39,6 +39,8 @@ struct Server {
     address: SocketAddr,
     process: Child,
     log: Lines<BufReader<ChildStderr>>,
+    /// What of the log was read.
+    heard: String,
     deliveries: u32,
 }
 
@@ -88,6 +90,7 @@ impl Server {
             address,
             process,
             log,
+            heard: String::new(),
             deliveries: 0,
         };
         server.says("swept").await;
@@ -96,15 +99,15 @@ impl Server {
 
     /// Waits for a line of the log.
     async fn says(&mut self, text: &str) -> String {
-        let mut before = String::new();
         while let Some(line) = self.log.next_line().await.unwrap() {
             if line.contains(text) {
                 return line;
             }
-            before.push_str(&line);
-            before.push('\n');
+            self.heard.push_str(&line);
+            self.heard.push('\n');
         }
-        panic!("the server ended without saying {text:?}:\n{before}");
+        let heard = &self.heard;
+        panic!("the server ended without saying {text:?}:\n{heard}");
     }
 
     fn signal(&self, signal: Signal) {
@@ -282,20 +285,22 @@ async fn a_second_signal_ends_the_server_while_a_request_hangs() {
     assert_eq!(ended.code(), Some(4));
 }
 
+/// A repository with one open pull request.
+fn open_pull(github: &Simulator) {
+    let alice = github.user("alice");
+    let shop = github
+        .repo("acme/shop", &[("README.md", "# Shop\n")])
+        .unwrap();
+    shop.allow(&alice, Permission::Admin).unwrap();
+    shop.install_app(&alice).unwrap();
+    let edits = Edits::write("README.md", "# Our shop\n");
+    alice.push(&shop, "ours", "Say whose", edits).unwrap();
+    alice.open_pull(&shop, "ours", "main", "Say whose").unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_a_pass_logs_says_which_pass_it_was() {
-    let prepare = |github: &Simulator| {
-        let alice = github.user("alice");
-        let shop = github
-            .repo("acme/shop", &[("README.md", "# Shop\n")])
-            .unwrap();
-        shop.allow(&alice, Permission::Admin).unwrap();
-        shop.install_app(&alice).unwrap();
-        let edits = Edits::write("README.md", "# Our shop\n");
-        alice.push(&shop, "ours", "Say whose", edits).unwrap();
-        alice.open_pull(&shop, "ours", "main", "Say whose").unwrap();
-    };
-    let mut server = Server::start_with(FIRST, prepare).await;
+    let mut server = Server::start_with(FIRST, open_pull).await;
     let line = loop {
         let line = server.says("a pass was made").await;
         if line.contains("\"pull:") {
@@ -356,4 +361,52 @@ async fn the_doctor_tells_what_stands_still_on_a_server() {
             .unwrap()
             .starts_with("See that the server runs")
     );
+}
+
+/// A collector that keeps what it is sent, and what the server is to be told of it.
+#[cfg(feature = "otlp")]
+async fn collector() -> (String, tokio::sync::mpsc::UnboundedReceiver<Vec<u8>>) {
+    let (sent, received) = tokio::sync::mpsc::unbounded_channel();
+    let take = async move |body: axum::body::Bytes| sent.send(body.to_vec()).unwrap();
+    let routes = axum::Router::new().route("/v1/traces", axum::routing::post(take));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    let told = format!("{FIRST}\nOTEL_EXPORTER_OTLP_ENDPOINT=http://{address}");
+    (told, received)
+}
+
+#[cfg(feature = "otlp")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_gets_the_spans_of_deliveries_and_passes_the_last_ones_when_the_server_stops() {
+    let (told, mut received) = collector().await;
+    let mut server = Server::start_with(&told, open_pull).await;
+    server.says("a pass was made").await;
+    assert_eq!(server.deliver("first").await, StatusCode::ACCEPTED);
+    server.signal(Signal::TERM);
+    assert!(server.process.wait().await.unwrap().success());
+    let mut spans = Vec::new();
+    while let Ok(body) = received.try_recv() {
+        spans.extend(body);
+    }
+    let spans = String::from_utf8_lossy(&spans);
+    for said in [
+        "service.name",
+        "delivery",
+        "00000000-0000-4000-8000-000000000001",
+        "ping",
+        "pass",
+        "outcome",
+        "installation",
+    ] {
+        assert!(spans.contains(said), "{said} is missing: {spans:?}");
+    }
+}
+
+#[cfg(not(feature = "otlp"))]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_without_the_collectors_protocol_says_so_where_a_collector_is_named() {
+    let told = format!("{FIRST}\nOTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9");
+    let server = Server::start(&told).await;
+    assert!(server.heard.contains("--features otlp"), "{}", server.heard);
 }

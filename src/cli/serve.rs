@@ -25,7 +25,7 @@ pub async fn run(args: ServeArgs) -> Ended {
     let again = Again::new(args.clone(), held);
     let settings = Settings::from_args(args)
         .map_err(|complaints| Complaint::new(Exit::Usage, settings::report(&complaints)))?;
-    telemetry::init(&settings.log, settings.log_format)
+    let _unsent = telemetry::init(&settings.log, settings.log_format)
         .map_err(|error| Complaint::new(Exit::Usage, error.to_string()))?;
     let meters = Meters::default();
     let client = client_of(&settings.credentials, Clock::System)?.metered(meters.clone());

@@ -219,13 +219,10 @@ impl<B: Backlog + ?Sized> Intake<B> {
 /// are marked with.
 fn tell_of_understood(delivery: &NewDelivery, absorbed: &Absorbed) {
     if let Absorbed::Done { note, wakes, .. } = absorbed {
-        tracing::debug!(
-            delivery = %delivery.id,
-            event = delivery.event,
-            note,
-            wakes = ?wakes.iter().map(|(wake, _)| wake).collect::<Vec<_>>(),
-            "delivery understood"
-        );
+        let wakes = wakes.iter().map(|(wake, _)| wake).collect::<Vec<_>>();
+        let (id, event) = (&delivery.id, &delivery.event);
+        let span = tracing::info_span!("delivery", delivery = %id, event, note, ?wakes);
+        span.in_scope(|| tracing::debug!(delivery = %id, "delivery understood"));
     }
 }
 
