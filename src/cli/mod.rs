@@ -80,6 +80,7 @@ const OF_EVIDENCE: &str = "\
 Exit codes:
   0  the evidence counts for the head; what was to be posted is posted
   1  it does not: it rejects the head, is inconclusive, or may not be believed
+     (`evidence submit` posts what rejects a head all the same, and exits 0)
   2  wrong use
   3  it was not posted: the server refused it, or could not be reached
   4  internal fault";

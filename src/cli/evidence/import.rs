@@ -146,7 +146,11 @@ pub fn import(args: &ImportArgs) -> Ended {
 }
 
 fn refuse(why: Refused) -> Complaint {
-    Complaint::new(Exit::No, visible(&why.0))
+    let exit = match why {
+        Refused::Report(_) => Exit::No,
+        Refused::Said(_) => Exit::Usage,
+    };
+    Complaint::new(exit, visible(&why.to_string()))
 }
 
 /// What `evidence check` would say of the document: nothing is called approved here that proves nothing.

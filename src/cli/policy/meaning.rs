@@ -277,7 +277,7 @@ fn dispatch(policy: &Policy, lines: &mut Lines) {
         format!("issues labelled {}", patterns(&dispatch.labels)),
     );
     lines.under(format!(
-        "at most {} open pull requests and {} grants in flight, each for {}",
+        "none while more than {} pull requests are open or under way; at most {} grants in flight, each for {}",
         dispatch.max_open_prs,
         dispatch.max_in_flight,
         span(dispatch.in_flight_expires)

@@ -82,7 +82,8 @@ pub fn invitation(place: &Place, name: &str) -> String {
         None => "your own account".to_owned(),
     };
     let mut text = format!(
-        "Open this page in a browser on this machine and press its button:\n\n    http://{}/\n\n\
+        "Open this page in a browser on this machine and press its button:\n\n    http://{0}/\n\n\
+         Is there no browser here? Run `ssh -L {0}:{0} THIS-MACHINE` where there is one, and open it there.\n\
          GitHub then shows the App \"{name}\" for {whose}, and sends you back once you have confirmed it.\n",
         place.address
     );

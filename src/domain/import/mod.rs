@@ -33,16 +33,22 @@ use super::testlog;
 
 /// Why a report is no evidence, as a sentence that says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Refused(pub String);
+pub enum Refused {
+    /// By what the report says.
+    #[error("{0}")]
+    Report(String),
+    /// By what was said beside it, or was not.
+    #[error("{0}")]
+    Said(String),
+}
 
 impl Refused {
     fn because(why: impl Into<String>) -> Self {
-        Self(why.into())
+        Self::Report(why.into())
     }
 
     fn cut(what: &str, error: &dyn std::fmt::Display) -> Self {
-        Self(format!(
+        Self::Report(format!(
             "{what} cannot be read ({error}): it may have been cut off; let the tool run to its end and import again"
         ))
     }
@@ -195,7 +201,7 @@ fn baseline(recorded: Unmutated, said: (Option<u64>, Option<i64>)) -> Result<u64
     }
     let executed = match (recorded, said) {
         (Unmutated::Passed(Some(told)), (Some(said), _)) if told != said => {
-            return Err(Refused::because(format!(
+            return Err(Refused::Said(format!(
                 "the report's unmutated run executed {told} tests, and --baseline-executed says {said}: leave the flag out"
             )));
         }
@@ -203,13 +209,13 @@ fn baseline(recorded: Unmutated, said: (Option<u64>, Option<i64>)) -> Result<u64
         (Unmutated::Passed(None), (Some(said), _))
         | (Unmutated::NotRecorded, (Some(said), Some(_))) => said,
         (Unmutated::Passed(None), (None, _)) => {
-            return Err(Refused::because(
-                "the report says that the tests pass without any mutant, and not how many ran: say it with --baseline-executed N",
+            return Err(Refused::Said(
+                "the report says that the tests pass without any mutant, and not how many ran: say it with --baseline-executed N".into(),
             ));
         }
         (Unmutated::NotRecorded, _) => {
-            return Err(Refused::because(
-                "this format records no run without mutants, and without one no kill means anything: run the tests unmutated and say what they did with --baseline-executed N --baseline-exit-code CODE",
+            return Err(Refused::Said(
+                "this format records no run without mutants, and without one no kill means anything: run the tests unmutated and say what they did with --baseline-executed N --baseline-exit-code CODE".into(),
             ));
         }
     };

@@ -81,7 +81,7 @@ fn all_ended(summary: &'static str) -> Result<Statement, Refused> {
 }
 
 fn refusal(result: Result<Statement, Refused>) -> String {
-    result.unwrap_err().0
+    result.unwrap_err().to_string()
 }
 
 fn statuses(found: &Found) -> BTreeMap<String, usize> {
@@ -387,7 +387,7 @@ fn a_run_that_did_not_end_is_inconclusive_and_a_cut_file_is_refused() {
         pit_read(&half(PIT)),
         mutmut::read(&[mutmut_module()], Some(&half(MUTMUT_STATS)), ""),
     ] {
-        let told = cut.unwrap_err().0;
+        let told = cut.unwrap_err().to_string();
         assert!(told.contains("may have been cut off"), "{told}");
     }
 }
@@ -396,7 +396,7 @@ fn a_run_that_did_not_end_is_inconclusive_and_a_cut_file_is_refused() {
 fn files_of_two_runs_are_refused() {
     let mut outcomes: Value = serde_json::from_str(OUTCOMES).unwrap();
     outcomes["total_mutants"] = json!(9);
-    let told = cargo(&outcomes.to_string()).unwrap_err().0;
+    let told = cargo(&outcomes.to_string()).unwrap_err().to_string();
     assert!(told.contains("are not of one run"), "{told}");
     assert!(cargo_mutants::read(OUTCOMES, "[]", &no_log, "").is_err());
 }
@@ -422,7 +422,7 @@ fn mutmuts_exit_codes_are_told_by_number_and_unknown_ones_refused() {
         assert_eq!(found.mutants[0].status, status, "{code}");
         assert_eq!(found.unfinished, None);
     }
-    let told = mutmut_with(json!(4)).unwrap_err().0;
+    let told = mutmut_with(json!(4)).unwrap_err().to_string();
     assert!(
         told.contains("the exit code of `ages.x_is_adult__mutmut_1` is `4`"),
         "{told}"
@@ -450,7 +450,7 @@ fn a_word_that_is_not_known_is_refused_in_every_format() {
         cosmic_ray::read(&COSMIC_RAY.replace("\"survived\"", "\"odd\""), ""),
         pit_read(&PIT.replace("NO_COVERAGE", "ODD")),
     ] {
-        let told = told.unwrap_err().0;
+        let told = told.unwrap_err().to_string();
         assert!(told.contains("might mean \"no\""), "{told}");
     }
     assert!(refusal(all_ended("Zombie")).contains("`Zombie`"));
@@ -523,6 +523,7 @@ fn a_format_without_a_baseline_does_not_get_one_made_up() {
         conclude(&found, &given)
     };
     for said in [with(None, None), with(Some(3), None), with(None, Some(0))] {
+        assert!(matches!(said, Err(Refused::Said(_))));
         assert!(refusal(said).contains("--baseline-executed N --baseline-exit-code CODE"));
     }
     assert!(refusal(with(Some(3), Some(1))).contains("exit code 1"));
@@ -590,7 +591,7 @@ fn mutmut_on_another_file_than_the_heads_is_refused() {
         original: MUTMUT_ORIGINAL.replace("age >= 18", "age >= 21"),
         ..mutmut_module()
     };
-    let told = mutmut::read(&[moved], None, "").unwrap_err().0;
+    let told = mutmut::read(&[moved], None, "").unwrap_err().to_string();
     assert!(told.contains("cannot be placed"), "{told}");
     let lower = mutmut::Module {
         original: format!("import os\n\n{MUTMUT_ORIGINAL}"),
@@ -660,7 +661,7 @@ fn pit_finds_the_folder_of_a_class_among_the_heads_files() {
         read(&files, None).unwrap().mutants[0].path,
         "core/src/jvm/acme/Ages.java"
     );
-    assert!(read(&two, None).unwrap_err().0.contains("--source-root"));
+    assert!(read(&two, None).unwrap_err().to_string().contains("--source-root"));
     assert_eq!(
         read(&two, Some("b")).unwrap().mutants[0].path,
         "b/acme/Ages.java"
@@ -734,7 +735,7 @@ fn a_file_that_stands_twice_in_a_report_hides_no_survivor() {
         1,
     );
     for text in [twice, hidden] {
-        let told = stryker::read(&text, "").unwrap_err().0;
+        let told = stryker::read(&text, "").unwrap_err().to_string();
         assert!(told.contains("stands twice"), "{told}");
     }
 }
