@@ -16,7 +16,7 @@ use super::super::verify::{CriticalArgs, is_a_place, visible};
 use super::super::{Complaint, Ended, Exit};
 use super::checkout::Checkout;
 use super::files::{bytes_of, text_of, unreadable, within};
-use crate::domain::evidence::{EvidenceBase, Outcome, Statement, write};
+use crate::domain::evidence::{EvidenceBase, MutantStatus, Outcome, Statement, write};
 use crate::domain::gate::appraise::{Appraisal, Binding, appraise, by_status};
 use crate::domain::gate::coverage;
 use crate::domain::import::{
@@ -374,15 +374,21 @@ fn given(args: &ImportArgs, here: Option<&Checkout>, digest: &str) -> Result<Giv
     })
 }
 
-/// What a person reads: the mutants by file, what they come to, and what the tool cannot tell.
+/// What a person reads: the mutants, survivors first, what they come to, and what the tool cannot tell.
 pub fn told(found: &Found, statement: &Statement) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["place", "kind", "status", "killed by"]);
+    table.set_header(["mutant", "place", "kind", "status", "killed by"]);
     const SHOWN: usize = 30;
-    for mutant in found.mutants.iter().take(SHOWN) {
+    let mut mutants: Vec<_> = found.mutants.iter().collect();
+    mutants.sort_by_key(|one| {
+        let survived = one.status == MutantStatus::Survived;
+        (!survived, &one.path, one.start_line)
+    });
+    for mutant in mutants.into_iter().take(SHOWN) {
         let status = serde_json::to_value(mutant.status).unwrap_or_default();
         table.add_row([
+            visible(&mutant.id),
             visible(&format!("{}:{}", mutant.path, mutant.start_line)),
             visible(&mutant.kind),
             status.as_str().unwrap_or_default().to_owned(),
@@ -427,12 +433,18 @@ pub fn told(found: &Found, statement: &Statement) -> String {
     if statement.result == Outcome::Rejected {
         let _ = writeln!(
             text,
-            "  Every survivor rejects, wherever it lies: let the tool mutate the changed lines alone."
+            "  Write a test for each survivor's line that fails where the line is wrong, and run the tool again. \
+             A survivor rejects wherever it lies: where that is outside of the change, let the tool mutate the \
+             changed lines alone."
         );
     }
     let _ = writeln!(text, "what this report cannot tell:");
     for line in &found.cannot_tell {
         let _ = writeln!(text, "  {line}");
     }
+    text.push_str(
+        "  Which commit it was made at: import it where the tool ran; that a test was removed or changed since goes \
+         unnoticed.\n",
+    );
     text
 }

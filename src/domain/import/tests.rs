@@ -661,7 +661,12 @@ fn pit_finds_the_folder_of_a_class_among_the_heads_files() {
         read(&files, None).unwrap().mutants[0].path,
         "core/src/jvm/acme/Ages.java"
     );
-    assert!(read(&two, None).unwrap_err().to_string().contains("--source-root"));
+    assert!(
+        read(&two, None)
+            .unwrap_err()
+            .to_string()
+            .contains("--source-root")
+    );
     assert_eq!(
         read(&two, Some("b")).unwrap().mutants[0].path,
         "b/acme/Ages.java"
