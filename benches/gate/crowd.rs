@@ -1,37 +1,56 @@
-//! Whether a delivery costs the same among ten open pull requests and among ten thousand.
+//! What grows with the number of open pull requests, and what does not: a delivery with its pass, the pages,
+//! the first look at the metrics, and letting go of what is old.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use countersign::domain::model::{HeadSha, PullNumber};
 use countersign::store::Versioned;
+use countersign::sweep::retention::Retention;
 
-use crate::run;
+use crate::server::get;
 use crate::stage::Stage;
+use crate::{millis, run};
 
+const OPEN: [u64; 4] = [10, 1_000, 10_000, 100_000];
 const DELIVERIES: u32 = 300;
+const A_MONTH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 pub fn measure() -> Vec<String> {
-    run(async {
-        let (few, many) = (one_delivery(10).await, one_delivery(10_000).await);
-        vec![format!(
-            "a delivery and the pass that follows: {few:.1?} among 10 open pull requests, {many:.1?} among 10,000 ({:.2} times)",
-            many.as_secs_f64() / few.as_secs_f64()
-        )]
-    })
+    OPEN.into_iter().map(|open| run(among(open))).collect()
 }
 
-/// From the delivery's arrival to the end of the pass that it wakes; the mean of many.
-async fn one_delivery(open: u64) -> Duration {
+async fn among(open: u64) -> String {
     let stage = Stage::new().await;
     let pull = stage.open_pull().await;
     stage.unit_passes(&pull).await;
     let number = PullNumber::new(pull.look(|pull| pull.number).unwrap()).unwrap();
     surround(&stage, number, open).await;
-    let head = pull.head().unwrap();
+    let delivery = one_delivery(&stage, &pull.head().unwrap()).await;
+    let served = stage.serve_without_address().await;
+    let address = served.strip_prefix("http://").unwrap().parse().unwrap();
+    let dashboard = looked(address, "/").await;
+    let list = looked(address, "/api/v1/repos/acme/shop/pulls").await;
+    let metrics = looked(address, "/metrics").await;
+    let began = Instant::now();
+    let retention = Retention::new(stage.store.clone(), stage.clock.clone(), A_MONTH);
+    retention.prune().await.unwrap();
+    format!(
+        "among {open} open pull requests: a delivery and its pass {}, the dashboard {}, a list {}, the first look at the metrics {}, letting go of nothing {}",
+        millis(delivery),
+        millis(dashboard),
+        millis(list),
+        millis(metrics),
+        millis(began.elapsed()),
+    )
+}
+
+/// From the delivery's arrival to the end of the pass that it wakes; the mean of many.
+async fn one_delivery(stage: &Stage, head: &str) -> Duration {
     let mut took = Duration::ZERO;
     for _ in 0..DELIVERIES {
         let actions = stage.github.actions();
-        actions.pass(&stage.shop, &head, "lint").unwrap();
+        actions.pass(&stage.shop, head, "lint").unwrap();
         // Posting is the simulator's work, and measured by itself.
         stage.github.deliver_all().await;
         let began = Instant::now();
@@ -40,6 +59,13 @@ async fn one_delivery(open: u64) -> Duration {
         assert!(made > 0);
     }
     took / DELIVERIES
+}
+
+async fn looked(address: SocketAddr, path: &str) -> Duration {
+    let began = Instant::now();
+    let page = get(address, path).await.unwrap();
+    assert!(page.starts_with("HTTP/1.1 200"), "{path}: {page:.200}");
+    began.elapsed()
 }
 
 /// Remembers others like it, each with a head of its own.

@@ -1,4 +1,5 @@
-//! How many signed deliveries a second are made durable and acknowledged while passes run.
+//! How many signed deliveries a second are made durable and acknowledged while passes run, on each store
+//! and by several servers on one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,17 +8,19 @@ use std::time::{Duration, Instant};
 use countersign::app::{App, Parts};
 use countersign::domain::model::AppId;
 use countersign::simulator::world::Delivery;
+use countersign::store::Store;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use crate::stage::{self, OurCheck, Stage};
+use crate::place::{Kind, Place};
+use crate::stage::{self, OurCheck, POLICY, Stage};
 use crate::{millis, per_second, quantile, run};
 
 const CONNECTIONS: usize = 64;
 const FOR: Duration = Duration::from_secs(5);
-const PULLS: usize = 10;
+pub const PULLS: usize = 10;
 /// What takes longer than this has gone wrong.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -29,11 +32,27 @@ pub struct Running {
 }
 
 impl Running {
+    /// On the stage's own store.
     pub async fn start(stage: &Stage) -> Self {
+        Self::on(stage, stage.store.clone()).await
+    }
+
+    /// As many servers as are wanted, each with connections of its own; GitHub posts to the first.
+    pub async fn several(stage: &Stage, place: &Place, servers: usize) -> Vec<Self> {
+        let mut running = vec![Self::start(stage).await];
+        let first = running[0].address;
+        for _ in 1..servers {
+            running.push(Self::on(stage, place.store().await).await);
+        }
+        stage.github.set_webhook(format!("http://{first}/webhook"));
+        running
+    }
+
+    async fn on(stage: &Stage, store: Arc<dyn Store>) -> Self {
         let client = stage::client(&stage.github, &stage.api_url, stage.clock.clone());
         let credentials = stage.github.app();
         let app = App::new(Parts {
-            store: stage.store.clone(),
+            store,
             reads: client.clone(),
             writes: client,
             clock: stage.clock.clone(),
@@ -77,47 +96,44 @@ impl Running {
 }
 
 pub fn measure() -> Vec<String> {
-    [10, 25].map(|size| run(acknowledged(size))).into()
+    let mut lines = Vec::new();
+    for kind in Kind::ALL {
+        for size in [10, 25] {
+            lines.extend(run(acknowledged(kind, size)));
+        }
+    }
+    lines
 }
 
-async fn acknowledged(kilobytes: usize) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let stage = Stage::on_file(folder.path()).await;
+async fn acknowledged(kind: Kind, kilobytes: usize) -> Option<String> {
+    let place = Place::new(kind)?;
+    let stage = Stage::build(POLICY, place.store().await, 1).await;
     let requests = requests(&stage, kilobytes * 1_024).await;
-    let running = Running::start(&stage).await;
-    let guids = Arc::new(AtomicU64::new(0));
+    let running = Running::several(&stage, &place, kind.servers()).await;
     let before = stage.store.inbox().await.unwrap();
     let began = Instant::now();
-    let mut posting = Vec::new();
-    for nth in 0..CONNECTIONS {
-        let request = requests[nth % requests.len()].clone();
-        posting.push(tokio::spawn(post(
-            running.address,
-            request,
-            guids.clone(),
-            began,
-        )));
-    }
-    let mut times = Vec::new();
-    for one in posting {
-        times.extend(one.await.unwrap());
-    }
+    let addresses: Vec<_> = running.iter().map(|server| server.address).collect();
+    let post = Posting::new(requests, &addresses);
+    let mut times = post.all(CONNECTIONS, move |_| began.elapsed() < FOR).await;
     let took = began.elapsed();
     let waiting = stage.store.inbox().await.unwrap();
     let understood = waiting.done - before.done;
     let rate = per_second(times.len() as u64, took);
     let (median, worst) = (quantile(&mut times, 0.5), quantile(&mut times, 0.99));
-    running.stop().await;
-    format!(
-        "deliveries of {kilobytes} KB acknowledged: {rate}, median {}, 99 % {}; {} understood meanwhile",
+    for server in running {
+        server.stop().await;
+    }
+    Some(format!(
+        "{}: deliveries of {kilobytes} KB acknowledged: {rate}, median {}, 99 % {}; {} understood meanwhile",
+        kind.name(),
         millis(median),
         millis(worst),
         per_second(understood, took),
-    )
+    ))
 }
 
 /// Signed deliveries about several open pull requests, each whole but for its GUID.
-async fn requests(stage: &Stage, size: usize) -> Vec<(Vec<u8>, usize)> {
+pub async fn requests(stage: &Stage, size: usize) -> Vec<(Vec<u8>, usize)> {
     let mut made = Vec::new();
     for nth in 0..PULLS {
         let pull = stage.open_other(&format!("agent/{nth}")).await;
@@ -154,27 +170,77 @@ fn request(stage: &Stage, mut delivery: Delivery, size: usize) -> (Vec<u8>, usiz
     (bytes, at)
 }
 
-/// Posts one delivery after the other over one connection, and takes the time of each.
-async fn post(
-    address: std::net::SocketAddr,
-    (mut bytes, at): (Vec<u8>, usize),
+/// Posts deliveries, each with a GUID of its own.
+#[derive(Clone)]
+pub struct Posting {
+    requests: Arc<Vec<(Vec<u8>, usize)>>,
+    addresses: Arc<Vec<std::net::SocketAddr>>,
     guids: Arc<AtomicU64>,
-    began: Instant,
-) -> Vec<Duration> {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.set_nodelay(true).unwrap();
-    let mut times = Vec::new();
-    let mut answer = vec![0; 4_096];
-    while began.elapsed() < FOR {
-        let guid = format!("{:012}", guids.fetch_add(1, Ordering::Relaxed));
-        bytes[at..at + 12].copy_from_slice(guid.as_bytes());
-        let sent = Instant::now();
-        stream.write_all(&bytes).await.unwrap();
-        // An acknowledgement is short: it comes in one piece.
-        let read = stream.read(&mut answer).await.unwrap();
-        let said = String::from_utf8_lossy(&answer[..read]);
-        assert!(said.starts_with("HTTP/1.1 202"), "{said}");
-        times.push(sent.elapsed());
+}
+
+impl Posting {
+    pub fn new(requests: Vec<(Vec<u8>, usize)>, addresses: &[std::net::SocketAddr]) -> Self {
+        Self {
+            requests: Arc::new(requests),
+            addresses: Arc::new(addresses.to_vec()),
+            guids: Arc::default(),
+        }
     }
-    times
+
+    /// Over so many connections at once, while there are to be more than the number of those begun; the
+    /// time that each took.
+    pub async fn all(
+        &self,
+        connections: usize,
+        more: impl Fn(u64) -> bool + Clone + Send + 'static,
+    ) -> Vec<Duration> {
+        let posting =
+            (0..connections).map(|nth| tokio::spawn(self.clone().over_one(nth, more.clone())));
+        let mut times = Vec::new();
+        for one in posting.collect::<Vec<_>>() {
+            times.extend(one.await.unwrap());
+        }
+        times
+    }
+
+    /// One after the other over one connection.
+    async fn over_one(self, nth: usize, more: impl Fn(u64) -> bool) -> Vec<Duration> {
+        let (mut bytes, at) = self.requests[nth % self.requests.len()].clone();
+        let address = self.addresses[nth % self.addresses.len()];
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut times = Vec::new();
+        loop {
+            let begun = self.guids.fetch_add(1, Ordering::Relaxed);
+            if !more(begun) {
+                return times;
+            }
+            bytes[at..at + 12].copy_from_slice(format!("{begun:012}").as_bytes());
+            let sent = Instant::now();
+            stream.write_all(&bytes).await.unwrap();
+            let said = answered(&mut stream).await;
+            assert!(said.starts_with("HTTP/1.1 20"), "{said}");
+            times.push(sent.elapsed());
+        }
+    }
+}
+
+/// One answer, head and body: the next one follows on the same connection.
+async fn answered(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    loop {
+        let read = stream.read_buf(&mut answer).await.unwrap();
+        assert!(read > 0, "the connection ended");
+        let text = String::from_utf8_lossy(&answer);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(": ")?;
+                let named = name.eq_ignore_ascii_case("content-length");
+                named.then(|| value.parse::<usize>().unwrap())
+            });
+            if body.len() >= length.expect("a length") {
+                return text.into_owned();
+            }
+        }
+    }
 }

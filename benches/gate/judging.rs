@@ -9,7 +9,8 @@ use countersign::domain::model::{Key, PullNumber};
 use countersign::domain::verdict::decide;
 use countersign::gather::Gather;
 
-use crate::stage::{self, Stage};
+use crate::place::{Kind, Place};
+use crate::stage::{self, POLICY, Stage};
 use crate::{per_second, run};
 
 const AT_LEAST: Duration = Duration::from_secs(2);
@@ -25,7 +26,9 @@ pub fn measure() -> Vec<String> {
         let number = PullNumber::new(pull.look(|pull| pull.number).unwrap()).unwrap();
         let snapshot = snapshot(&stage, number).await;
         let mut lines = vec![judge(&snapshot, 10), judge(&snapshot, 10_000)];
-        lines.push(passes().await);
+        for kind in Kind::ALL {
+            lines.extend(passes(kind).await);
+        }
         lines
     })
 }
@@ -51,23 +54,29 @@ fn judge(snapshot: &Snapshot, open: usize) -> String {
     format!("verdicts on {open} open pull requests: {rate}")
 }
 
-/// Passes over remembered facts, as a server makes them: several at once, on a file.
-async fn passes() -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let stage = Stage::on_file(folder.path()).await;
+/// Passes over remembered facts, as servers make them: several at once.
+async fn passes(kind: Kind) -> Option<String> {
+    let place = Place::new(kind)?;
+    let stage = Stage::build(POLICY, place.store().await, 1).await;
     let mut keys = Vec::new();
     for nth in 0..PULLS {
         let pull = stage.open_other(&format!("agent/{nth}")).await;
         let number = PullNumber::new(pull.look(|pull| pull.number).unwrap()).unwrap();
         keys.push((Key::Pull(stage.repo_id(), number), Confirm::IfNeeded));
     }
+    let mut apps = Vec::new();
+    for _ in 0..kind.servers() {
+        let store = place.store().await;
+        apps.push(stage::product(&stage.github, &stage.api_url, store, stage.clock.clone()).await);
+    }
     stage.github.clear_calls();
     let (began, mut made) = (Instant::now(), 0);
     while began.elapsed() < AT_LEAST {
         stage.store.wake(&keys, stage.clock.now()).await.unwrap();
-        let passes = (0..AT_ONCE).map(|_| async {
+        let passes = apps.iter().flat_map(|app| (0..AT_ONCE).map(move |_| app));
+        let passes = passes.map(|app| async move {
             let mut made = 0;
-            while stage.app.step().await.unwrap().is_some() {
+            while app.step().await.unwrap().is_some() {
                 made += 1;
             }
             made
@@ -76,5 +85,8 @@ async fn passes() -> String {
     }
     let rate = per_second(made, began.elapsed());
     let calls = stage.github.calls().len();
-    format!("passes over remembered facts: {rate} ({calls} calls to GitHub)")
+    Some(format!(
+        "{}: passes over remembered facts: {rate} ({calls} calls to GitHub)",
+        kind.name()
+    ))
 }

@@ -10,12 +10,19 @@
     reason = "only the pure rooms are denied the world"
 )]
 
+#[path = "../../tests/replicas/cluster.rs"]
+#[allow(dead_code, reason = "the test of replicas restarts it")]
+mod cluster;
 mod crowd;
 mod deliveries;
 mod judging;
 mod merging;
 mod nesting;
+mod place;
+mod probot;
 mod resident;
+mod server;
+mod soak;
 #[path = "../../tests/support/stage.rs"]
 #[allow(dead_code, reason = "stories use the rest of the stage")]
 mod stage;
@@ -24,13 +31,17 @@ use std::time::Duration;
 
 type Part = (&'static str, fn() -> Vec<String>);
 
-const PARTS: [Part; 6] = [
+/// What takes long, or needs more than this project, runs only where it is named.
+const NAMED: [&str; 3] = ["resident", "soak", "probot"];
+const PARTS: [Part; 8] = [
     ("judging", judging::measure),
     ("deliveries", deliveries::measure),
     ("crowd", crowd::measure),
     ("merging", merging::measure),
     ("resident", resident::measure),
     ("nesting", nesting::measure),
+    ("soak", soak::measure),
+    ("probot", probot::measure),
 ];
 
 fn main() {
@@ -40,7 +51,7 @@ fn main() {
         .filter(|arg| !arg.starts_with('-'))
         .collect();
     for (name, measure) in PARTS {
-        if wanted.is_empty() || wanted.iter().any(|one| one == name) {
+        if (wanted.is_empty() && !NAMED.contains(&name)) || wanted.iter().any(|one| one == name) {
             println!("{name}");
             for line in measure() {
                 println!("  {line}");

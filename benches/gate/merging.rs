@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use countersign::simulator::PullHandle;
 
 use crate::deliveries::Running;
+use crate::place::{Kind, Place};
 use crate::stage::{POLICY, Stage};
 use crate::{millis, quantile, run};
 
@@ -15,7 +16,9 @@ const MERGES: usize = 40;
 pub fn measure() -> Vec<String> {
     run(async {
         let mut lines = calls().await;
-        lines.extend(latency().await);
+        for kind in Kind::ALL {
+            lines.extend(latency(kind).await);
+        }
         lines
     })
 }
@@ -49,10 +52,10 @@ async fn calls() -> Vec<String> {
     lines
 }
 
-async fn latency() -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let stage = Stage::on_file(folder.path()).await;
-    let running = Running::start(&stage).await;
+async fn latency(kind: Kind) -> Option<String> {
+    let place = Place::new(kind)?;
+    let stage = Stage::build(POLICY, place.store().await, 1).await;
+    let running = Running::several(&stage, &place, kind.servers()).await;
     let mut times = Vec::new();
     for nth in 0..MERGES {
         let text = format!("pub fn start(runs: &mut Vec<u32>) {{\n    runs.push({nth});\n}}\n");
@@ -73,7 +76,7 @@ async fn latency() -> Vec<String> {
             .report(&stage.shop, &head, "verification", "success", &block)
             .unwrap();
         stage.github.deliver_all().await;
-        running
+        running[0]
             .until(
                 &stage,
                 |check| check.title.contains("Waiting for checks"),
@@ -82,12 +85,15 @@ async fn latency() -> Vec<String> {
             .await;
         times.push(merge(&stage, &pull).await);
     }
-    running.stop().await;
+    for server in running {
+        server.stop().await;
+    }
     let median = millis(quantile(&mut times, 0.5));
     let worst = millis(quantile(&mut times, 0.99));
-    vec![format!(
-        "from the last gate's delivery to the merge request: median {median}, 99 % {worst}"
-    )]
+    Some(format!(
+        "{}: from the last gate's delivery to the merge request: median {median}, 99 % {worst}",
+        kind.name()
+    ))
 }
 
 /// The last gate reports; how long until GitHub is asked to merge.

@@ -59,6 +59,11 @@ impl Cluster {
         format!("postgres://countersign@127.0.0.1:{}/postgres", self.port)
     }
 
+    /// Where its files are.
+    pub fn data(&self) -> PathBuf {
+        self.home.path().join("data")
+    }
+
     /// Ends it and starts it anew; whatever was open is cut.
     pub fn restart(&self) {
         self.control("restart");
@@ -101,7 +106,7 @@ impl Cluster {
         command
             .current_dir("/")
             .arg("-D")
-            .arg(self.home.path().join("data"))
+            .arg(self.data())
             .args(args)
             .stdout(Stdio::null());
         assert!(command.status().unwrap().success(), "{command:?}");
@@ -113,7 +118,7 @@ impl Drop for Cluster {
         if !std::thread::panicking() {
             self.control("stop");
         } else {
-            let pid = std::fs::read_to_string(self.home.path().join("data/postmaster.pid"));
+            let pid = std::fs::read_to_string(self.data().join("postmaster.pid"));
             if let Some(pid) = pid.unwrap_or_default().lines().next() {
                 let _ = Command::new("kill").args(["-QUIT", pid]).status();
             }
