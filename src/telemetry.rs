@@ -45,7 +45,10 @@ pub fn init(directives: &str, format: LogFormat) -> Result<(), TelemetryError> {
     })?;
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+        .with_writer(std::io::stderr)
+        // Complaining on the stream that failed would end the program in a panic: whoever read the log may
+        // be gone, and the server is not for the log.
+        .log_internal_errors(false);
     match format {
         LogFormat::Text => {
             let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
