@@ -142,6 +142,13 @@ impl Report {
                     None,
                     "the head's tests fail; nothing was mutated",
                 );
+                if tests.log.is_none() {
+                    // Nobody named a test: what it printed is all there is to go by.
+                    let line = &request.commands.test;
+                    let why = format!("`{line}` {} on the head as it is", tests.ran.end.told());
+                    self.find(Severity::Blocking, None, with_last_lines(&why, &tests.ran));
+                    return;
+                }
                 for name in names.iter().take(MOST_NAMED) {
                     self.find(
                         Severity::Blocking,
@@ -202,13 +209,7 @@ impl Report {
             }
             End::Code(_) => {
                 self.conclude(Outcome::Rejected, None, &why);
-                let lines: Vec<_> = ran.output.lines().rev().take(5).collect();
-                let last: Vec<_> = lines.into_iter().rev().collect();
-                self.find(
-                    Severity::Blocking,
-                    None,
-                    format!("{why}: {}", last.join(" / ")),
-                );
+                self.find(Severity::Blocking, None, with_last_lines(&why, ran));
             }
         }
     }
@@ -528,6 +529,24 @@ fn counts_as_kill(check: &MutationCheck, mutant: &Mutant) -> bool {
         MutantStatus::Killed => !mutant.killed_by.is_empty(),
         MutantStatus::Timeout => check.timeouts == Timeouts::Killed,
         _ => false,
+    }
+}
+
+/// Why a command failed, and the last that it said.
+fn with_last_lines(why: &str, ran: &Ran) -> String {
+    let said = ran
+        .output
+        .lines()
+        .rev()
+        .filter(|line| !line.trim().is_empty());
+    let mut last: Vec<String> = said
+        .take(5)
+        .map(|line| line.chars().take(300).collect())
+        .collect();
+    last.reverse();
+    match last.is_empty() {
+        true => format!("{why}, and it printed nothing"),
+        false => format!("{why}: {}", last.join(" / ")),
     }
 }
 
