@@ -293,6 +293,12 @@ async fn what_is_too_large_or_no_json_or_nobodys_is_refused() {
         .send(&[("authorization", &token), form], body.clone())
         .await;
     assert_eq!(status, 415);
+    let packed = ("content-encoding", "gzip");
+    let (status, told, _) = desk
+        .send(&[("authorization", &token), json, packed], body.clone())
+        .await;
+    assert_eq!(status, 415);
+    assert!(told["error"].as_str().unwrap().contains("compressed"));
     let (status, told, headers) = desk.send(&[json], body).await;
     assert_eq!(status, 401);
     assert!(headers.contains_key("www-authenticate"));

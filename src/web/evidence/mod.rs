@@ -170,6 +170,7 @@ impl Posting {
         if !says(headers, envelope::MEDIA_TYPE) && !envelope::is_envelope(&value) {
             return Err(Refusal::Nobody);
         }
+        envelope::is_unambiguous(text).map_err(|fault| Refusal::Faulty(vec![fault]))?;
         let envelope = envelope::Envelope::read(&value).map_err(Refusal::Faulty)?;
         self.of_key(peer, envelope).await
     }
@@ -190,8 +191,14 @@ impl Posting {
     }
 }
 
-/// What the body is, if the sender says so, must be JSON of some kind.
+/// What the body is, if the sender says so, must be JSON of some kind, as it is: what unfolds to more than
+/// was sent is not read here.
 fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    let encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    let mut encodings = encodings.map(|value| value.as_bytes().trim_ascii());
+    if encodings.any(|value| !value.is_empty() && !value.eq_ignore_ascii_case(b"identity")) {
+        return Err(Refusal::Compressed);
+    }
     let Some(value) = headers.get(header::CONTENT_TYPE) else {
         return Ok(());
     };
