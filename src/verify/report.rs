@@ -137,28 +137,7 @@ impl Report {
             }
             Baseline::Red(tests, names) => {
                 self.statement.tests.push(run(tests));
-                self.conclude(
-                    Outcome::Rejected,
-                    None,
-                    "the head's tests fail; nothing was mutated",
-                );
-                if tests.log.is_none() {
-                    // Nobody named a test: what it printed is all there is to go by.
-                    let line = &request.commands.test;
-                    let why = format!("`{line}` {} on the head as it is", tests.ran.end.told());
-                    self.find(Severity::Blocking, None, with_last_lines(&why, &tests.ran));
-                    return;
-                }
-                for name in names.iter().take(MOST_NAMED) {
-                    self.find(
-                        Severity::Blocking,
-                        None,
-                        format!("`{name}` fails on the head as it is"),
-                    );
-                }
-                if let Some(more) = names.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
-                    self.find(Severity::Blocking, None, format!("{more} more tests fail"));
-                }
+                self.red(&request.commands.test, tests, names);
             }
             Baseline::NotBuilt(line, ran) => self.not_built(line, ran),
             Baseline::Flaky(one, other) => {
@@ -190,6 +169,27 @@ impl Report {
                     why,
                 );
             }
+        }
+    }
+
+    fn red(&mut self, line: &str, tests: &Tests, names: &[String]) {
+        let why = "the head's tests fail; nothing was mutated";
+        self.conclude(Outcome::Rejected, None, why);
+        if tests.log.is_none() {
+            // Nobody named a test: what was printed is all there is to go by.
+            let why = format!(
+                "`{line}` fails on the head as it is ({})",
+                tests.ran.end.told()
+            );
+            let why = with_last_lines(&why, &tests.ran);
+            return self.find(Severity::Blocking, None, why);
+        }
+        for name in names.iter().take(MOST_NAMED) {
+            let why = format!("`{name}` fails on the head as it is");
+            self.find(Severity::Blocking, None, why);
+        }
+        if let Some(more) = names.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            self.find(Severity::Blocking, None, format!("{more} more tests fail"));
         }
     }
 

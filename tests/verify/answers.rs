@@ -165,7 +165,7 @@ fn failing_tests_reject_the_head_before_anything_is_mutated() {
     assert!(
         said.findings[0]
             .message
-            .ends_with("exit code 3 on the head as it is: broken"),
+            .ends_with("fails on the head as it is (exit code 3): broken"),
         "{:?}",
         said.findings
     );
