@@ -8,7 +8,9 @@ fn main() -> ExitCode {
         Ok(_) => {}
         Err(error) if error.not_found() => {}
         Err(error) => {
-            eprintln!("countersign: the .env file cannot be read: {error}");
+            let text = format!("countersign: the .env file cannot be read: {error}\n");
+            // Nobody may be there to read it.
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
             return ExitCode::from(2);
         }
     }

@@ -65,7 +65,11 @@ pub fn init(directives: &str, format: LogFormat) -> Result<Unsent, TelemetryErro
         directives: directives.to_owned(),
         why: error.to_string(),
     })?;
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        // Complaining on the stream that failed would end the program in a panic: whoever read the log may
+        // be gone, and the server is not for the log.
+        .log_internal_errors(false);
     let lines = match format {
         LogFormat::Text => {
             let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();

@@ -3,6 +3,9 @@
 //! Answers go to standard output; complaints go to standard error and say what to do. Exit codes are
 //! fixed: see [`Exit`].
 
+#[macro_use]
+mod streams;
+
 mod backup;
 mod database;
 mod demo;
@@ -203,6 +206,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Ledger(command) => asynchronously(ledger::run(command)),
     };
     match ended {
+        Ok(_) if streams::lost() => ExitCode::from(Exit::Internal.code()),
         Ok(exit) => ExitCode::from(exit.code()),
         Err(complaint) => {
             eprintln!("countersign: {}", complaint.text);

@@ -185,6 +185,8 @@ pub async fn run(args: VerifyArgs) -> Ended {
         sent.map_err(|complaint| outputs.keep(&document, &request.journal, complaint))?;
     }
     Ok(match report.statement.result {
+        // Without a base no gate takes it, and `evidence check` says so.
+        Outcome::Approved if report.statement.base.is_none() => Exit::No,
         Outcome::Approved => Exit::Done,
         Outcome::Rejected | Outcome::Inconclusive => Exit::No,
     })
@@ -315,7 +317,13 @@ impl Outputs {
             .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))?;
         if let Some(out) = &self.out {
             std::fs::write(out, format!("{document}\n")).map_err(|error| {
-                Complaint::new(Exit::Usage, format!("{}: {error}", out.display()))
+                // What it took so long to make is not thrown away for that.
+                println!("{document}");
+                let text = format!(
+                    "--out {} cannot be written: {error}; the evidence went to standard output",
+                    out.display()
+                );
+                Complaint::new(Exit::Usage, text)
             })?;
         }
         if self.json {
@@ -378,20 +386,32 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// A folder that is not there is found out before an hour of work, not after it.
+/// A place where nothing can be written is found out before an hour of work, not after it.
 pub(super) fn is_a_place(out: &Path) -> Result<(), Complaint> {
     let folder = match out.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => return Ok(()),
+        _ => Path::new("."),
     };
-    if folder.is_dir() {
+    let why = if out.is_dir() {
+        "it is a folder; name a file in it".to_owned()
+    } else if out.exists() && !out.is_file() {
+        // A pipe would take the look for the end of what comes.
         return Ok(());
-    }
-    let text = format!(
-        "--out {}: there is no folder {}; make it first",
-        out.display(),
-        folder.display()
-    );
+    } else if out.is_file() {
+        // What is in it stays until there is something better.
+        match std::fs::OpenOptions::new().append(true).open(out) {
+            Ok(_) => return Ok(()),
+            Err(error) => format!("it cannot be written: {error}"),
+        }
+    } else if !folder.is_dir() {
+        format!("there is no folder {}; make it first", folder.display())
+    } else {
+        match tempfile::tempfile_in(folder) {
+            Ok(_) => return Ok(()),
+            Err(error) => format!("nothing can be written in {}: {error}", folder.display()),
+        }
+    };
+    let text = format!("--out {}: {why}", out.display());
     Err(Complaint::new(Exit::Usage, text))
 }
 
@@ -410,11 +430,16 @@ fn next_step(report: &Report, given: &Outputs) -> Option<String> {
         }
         Outcome::Inconclusive => Some("mend what kept it from an answer, and run it again"),
     };
+    let baseless = report
+        .statement
+        .base
+        .is_none()
+        .then_some("give --base as a branch: evidence that names no base counts for nothing");
     let kept = given.out.is_some() || !given.post.is_empty();
     let keep = (!kept).then_some(
         "the evidence was not kept: --out FILE writes it, --review prints it for a review",
     );
-    let steps: Vec<_> = what.into_iter().chain(keep).collect();
+    let steps: Vec<_> = what.into_iter().chain(baseless).chain(keep).collect();
     (!steps.is_empty()).then(|| format!("next: {}\n", steps.join("; ")))
 }
 

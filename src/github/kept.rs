@@ -19,7 +19,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::quota::Principal;
@@ -203,6 +202,8 @@ fn contains(text: &[u8], words: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::super::refusal::tests::reply;
     use super::*;
     use crate::domain::model::InstallationId;

@@ -115,9 +115,18 @@ impl Reads for Client {
         head: &HeadSha,
     ) -> Answer<Listing<PullRequest>> {
         let tail = format!("/commits/{head}/pulls");
-        let mut raw = self
+        let raw = self
             .raw_list(Place::Of(repo), &tail, Shape::Bare, MOST_PAGES)
-            .await?;
+            .await;
+        let mut raw = match raw {
+            Ok(raw) => raw,
+            // A commit that GitHub does not have is no head of any pull request.
+            Err(Refused::Invalid {
+                status: 422,
+                message,
+            }) if message.contains("No commit found") => return Ok(Listing::whole(Vec::new())),
+            Err(refused) => return Err(refused),
+        };
         // A commit can be in pull requests of other repositories of its network.
         raw.items
             .retain(|pull| pulls::base_repository(pull).is_none_or(|id| id == repo.id));

@@ -106,6 +106,37 @@ impl Change {
         })
     }
 
+    /// A file as if it were new, its content with it: what it was called before, and what it was then, are
+    /// left out.
+    pub async fn as_new(&self, git: &Git, file: &FileChange) -> Result<FileText, String> {
+        let of = &self.comparison;
+        let ends = [of.merge_base.as_str(), of.head.as_str()];
+        let words = [
+            &DIFF[..],
+            &["--no-renames", "--patch"],
+            &ends,
+            &["--", &file.path],
+        ];
+        let text = literal(&git.plain()).bytes(&words.concat()).await;
+        let text = text.map_err(|why| incomplete(&why))?;
+        let hunks = hunks(&String::from_utf8_lossy(&text));
+        let additions = hunks.iter().flatten().map(|hunk| hunk.new_lines).sum();
+        let change = FileChange {
+            old_path: None,
+            kind: ChangeKind::Added,
+            additions,
+            deletions: 0,
+            hunks,
+            path: file.path.clone(),
+        };
+        let known = self.text(git, file).await?;
+        Ok(FileText {
+            change,
+            old: None,
+            ..known
+        })
+    }
+
     /// Why a file is none whose content could be changed.
     pub fn odd(&self, file: &FileChange) -> Option<&'static str> {
         let side = self.sides.get(&file.path)?;

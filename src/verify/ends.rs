@@ -135,11 +135,9 @@ impl Ends {
     /// Finds the commits, or says what to fetch.
     pub async fn find(checkout: &Path, base: &str, head: &str) -> Result<Self, Fault> {
         let git = Git::reading(checkout);
-        let head_sha = commit(&git, head).await.ok_or_else(|| {
-            Fault::Use(format!(
-                "the head `{head}` is not in this checkout; fetch it: git fetch origin {head}"
-            ))
-        })?;
+        let head_sha = commit(&git, head)
+            .await
+            .ok_or_else(|| Fault::Use(absent("head", head)))?;
         let typed = base;
         let remote = format!("origin/{base}");
         // A fresh checkout on a build machine has the base only as its remote's branch.
@@ -147,9 +145,7 @@ impl Ends {
             (Some(sha), _) => (base, sha),
             (None, Some(sha)) => (remote.as_str(), sha),
             (None, None) => {
-                return Err(Fault::Use(format!(
-                    "the base `{base}` is not in this checkout; fetch it: git fetch origin {base}"
-                )));
+                return Err(Fault::Use(absent("base", base)));
             }
         };
         let words = ["merge-base", base_sha.as_str(), head_sha.as_str()];
@@ -168,6 +164,27 @@ impl Ends {
             merge_base: Oid::parse(&merge_base).map_err(broken)?,
         })
     }
+}
+
+/// What to do about a commit that is not there. A checkout of one branch fetches no other without being told
+/// where it goes.
+fn absent(end: &str, name: &str) -> String {
+    let prefixes = ["refs/heads/", "refs/remotes/origin/", "origin/"];
+    let branch = prefixes.iter().find_map(|one| name.strip_prefix(one));
+    let (branch, remote) = (branch.unwrap_or(name), branch.is_some() || end == "base");
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+#@".contains(c);
+    if BaseRef::parse(branch).is_err() || !branch.chars().all(plain) || branch.starts_with('-') {
+        return format!(
+            "the {end} `{name}` is no commit of this checkout: give a branch or a commit"
+        );
+    }
+    let is_sha = branch.len() >= 7 && branch.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let what = match (is_sha, remote) {
+        (true, _) => name.to_owned(),
+        (false, true) => format!("{branch}:refs/remotes/origin/{branch}"),
+        (false, false) => format!("{branch}:{branch}"),
+    };
+    format!("the {end} `{name}` is not in this checkout; fetch it: git fetch origin {what}")
 }
 
 async fn commit(git: &Git, name: &str) -> Option<String> {
@@ -254,6 +271,24 @@ mod tests {
         }
         for address in ["shop", "https://github.com/shop", "git@host:shop"] {
             assert_eq!(repository_of(address), None, "{address}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_with_the_command_that_fetches_it_or_with_none() {
+        let fetched = |end, name| {
+            let told = absent(end, name);
+            told.split_once("git fetch origin ")
+                .map(|(_, what)| what.to_owned())
+        };
+        let main = Some("main:refs/remotes/origin/main".to_owned());
+        for base in ["main", "origin/main", "refs/heads/main"] {
+            assert_eq!(fetched("base", base), main, "{base}");
+        }
+        assert_eq!(fetched("head", "agent"), Some("agent:agent".to_owned()));
+        assert_eq!(fetched("head", "0123abc"), Some("0123abc".to_owned()));
+        for odd in ["", "--output=x", "HEAD^{tree}", "main..agent", "HEAD:src/a"] {
+            assert_eq!(fetched("base", odd), None, "{odd}");
         }
     }
 

@@ -27,6 +27,9 @@ impl Git {
         git.environment.extend([
             ("GIT_OPTIONAL_LOCKS", "0".into()),
             ("GIT_NO_LAZY_FETCH", "1".into()),
+            // What stands for what in this checkout alone is not so where the merge is made.
+            ("GIT_NO_REPLACE_OBJECTS", "1".into()),
+            ("GIT_GRAFT_FILE", "/dev/null".into()),
         ]);
         git
     }

@@ -23,7 +23,8 @@
 //!
 //! Known races: tests that fail now and then look like kills; `--baseline-runs 2` and the controls between
 //! mutants find some of them, only sound tests mend it. Parallel jobs share the machine (`hunt`). Killed by SIGKILL, this process leaves
-//! its temporary folder, and without bubblewrap also the command that was running.
+//! its temporary folder until the next verification (`remains`), and without bubblewrap also the command that was
+//! running.
 //!
 //! Left out: a change without lines (a new mode or name, an empty file) is named and not mutated; content of
 //! submodules is not mutated; line endings that a checkout converts are those of the
@@ -38,6 +39,7 @@ mod hunt;
 mod journal;
 mod modules;
 mod reading;
+mod remains;
 mod report;
 mod run;
 mod sandbox;
@@ -203,10 +205,13 @@ pub fn digest<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
 pub async fn verify(request: &Request, clock: &Clock, watch: &dyn Watch) -> Result<Report, Fault> {
     let started = clock.now();
     let reports = Reports::new(&request.commands.junit).map_err(Fault::Use)?;
+    remains::clear_away(&std::env::temp_dir());
+    let none = |error: std::io::Error| Fault::Internal(format!("no temporary folder: {error}"));
     let folder = tempfile::Builder::new()
-        .prefix("countersign-")
+        .prefix(remains::PREFIX)
         .tempdir()
-        .map_err(|error| Fault::Internal(format!("no temporary folder: {error}")))?;
+        .map_err(none)?;
+    let _held = remains::hold(folder.path()).map_err(none)?;
     sandbox::may_be_handed_on(&request.commands.env).map_err(Fault::Use)?;
     let yard = yard(request, folder, watch).await?;
     let change = Change::read(&yard.git, &yard.ends)

@@ -137,21 +137,7 @@ impl Report {
             }
             Baseline::Red(tests, names) => {
                 self.statement.tests.push(run(tests));
-                self.conclude(
-                    Outcome::Rejected,
-                    None,
-                    "the head's tests fail; nothing was mutated",
-                );
-                for name in names.iter().take(MOST_NAMED) {
-                    self.find(
-                        Severity::Blocking,
-                        None,
-                        format!("`{name}` fails on the head as it is"),
-                    );
-                }
-                if let Some(more) = names.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
-                    self.find(Severity::Blocking, None, format!("{more} more tests fail"));
-                }
+                self.red(&request.commands.test, tests, names);
             }
             Baseline::NotBuilt(line, ran) => self.not_built(line, ran),
             Baseline::Flaky(one, other) => {
@@ -186,6 +172,27 @@ impl Report {
         }
     }
 
+    fn red(&mut self, line: &str, tests: &Tests, names: &[String]) {
+        let why = "the head's tests fail; nothing was mutated";
+        self.conclude(Outcome::Rejected, None, why);
+        if tests.log.is_none() {
+            // Nobody named a test: what was printed is all there is to go by.
+            let why = format!(
+                "`{line}` fails on the head as it is ({})",
+                tests.ran.end.told()
+            );
+            let why = with_last_lines(&why, &tests.ran);
+            return self.find(Severity::Blocking, None, why);
+        }
+        for name in names.iter().take(MOST_NAMED) {
+            let why = format!("`{name}` fails on the head as it is");
+            self.find(Severity::Blocking, None, why);
+        }
+        if let Some(more) = names.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+            self.find(Severity::Blocking, None, format!("{more} more tests fail"));
+        }
+    }
+
     fn not_built(&mut self, line: &str, ran: &Ran) {
         let why = format!("the head does not build: `{line}` {}", ran.end.told());
         match ran.end {
@@ -202,13 +209,7 @@ impl Report {
             }
             End::Code(_) => {
                 self.conclude(Outcome::Rejected, None, &why);
-                let lines: Vec<_> = ran.output.lines().rev().take(5).collect();
-                let last: Vec<_> = lines.into_iter().rev().collect();
-                self.find(
-                    Severity::Blocking,
-                    None,
-                    format!("{why}: {}", last.join(" / ")),
-                );
+                self.find(Severity::Blocking, None, with_last_lines(&why, ran));
             }
         }
     }
@@ -528,6 +529,24 @@ fn counts_as_kill(check: &MutationCheck, mutant: &Mutant) -> bool {
         MutantStatus::Killed => !mutant.killed_by.is_empty(),
         MutantStatus::Timeout => check.timeouts == Timeouts::Killed,
         _ => false,
+    }
+}
+
+/// Why a command failed, and the last that it said.
+fn with_last_lines(why: &str, ran: &Ran) -> String {
+    let said = ran
+        .output
+        .lines()
+        .rev()
+        .filter(|line| !line.trim().is_empty());
+    let mut last: Vec<String> = said
+        .take(5)
+        .map(|line| line.chars().take(300).collect())
+        .collect();
+    last.reverse();
+    match last.is_empty() {
+        true => format!("{why}, and it printed nothing"),
+        false => format!("{why}: {}", last.join(" / ")),
     }
 }
 

@@ -11,8 +11,8 @@ use super::diff::Change;
 use super::git::Git;
 use super::journal;
 use crate::domain::facts::{Comparison, FileChange, Listing};
-use crate::domain::gate::hunks::{Hunk, critical};
-use crate::domain::gate::mutation_check::{ONLY_COMMENTS, ONLY_TESTS};
+use crate::domain::gate::hunks::{Hunk, arrives, critical};
+use crate::domain::gate::mutation_check::{NOTHING_TO_TEST, ONLY_COMMENTS, ONLY_TESTS};
 use crate::domain::mutants::{self, FileText, Kind, Mutant};
 use crate::domain::policy::MutationCheck;
 
@@ -45,6 +45,11 @@ pub(super) async fn find(
 ) -> Result<Vec<Spot>, String> {
     let mut spots = Vec::new();
     for file in &change.comparison.files.items {
+        if arrives(file, check) && change.odd(file).is_none() {
+            let text = change.as_new(git, file).await?;
+            spots.extend(arrived(change, &text, check));
+            continue;
+        }
         // One by one, or one that has no lines would hide the others.
         let alone = Comparison {
             files: Listing::whole(vec![file.clone()]),
@@ -60,13 +65,37 @@ pub(super) async fn find(
                 }
             },
             Err(_) => {
-                let why = "it is binary, so no line of it can be undone";
-                spots.push(barred(file, None, change.odd(file).unwrap_or(why)));
+                spots.push(barred(file, None, change.odd(file).unwrap_or(BINARY)));
             }
         }
     }
     Ok(spots)
 }
+
+/// The places of a file that came from where nothing is critical, whose `text` is that of a new file.
+fn arrived(change: &Change, text: &FileText, check: &MutationCheck) -> Vec<Spot> {
+    let file = &text.change;
+    let alone = Comparison {
+        files: Listing::whole(vec![file.clone()]),
+        ..change.comparison.clone()
+    };
+    let Ok(hunks) = critical(&alone, check) else {
+        return vec![barred(file, None, BINARY)];
+    };
+    let mut spots: Vec<_> = hunks.iter().map(|hunk| spot(change, text, hunk)).collect();
+    if spots.is_empty() {
+        let mut empty = barred(file, None, "there is nothing in it");
+        empty.exempt = Some(NOTHING_TO_TEST);
+        spots.push(empty);
+    }
+    for spot in &mut spots {
+        // The gate does not know the lines, so that their numbers would tell it nothing.
+        spot.exempt = spot.exempt.map(|_| NOTHING_TO_TEST);
+    }
+    spots
+}
+
+const BINARY: &str = "it is binary, so no line of it can be undone";
 
 /// Critical files whose change has no line that could be undone: a new name or mode, an empty file that
 /// came or went. The gate asks for no mutant there, so people are told.
@@ -75,7 +104,7 @@ pub(super) fn lineless(comparison: &Comparison, check: &MutationCheck) -> Vec<St
     let files = comparison.files.items.iter().filter(|file| {
         let old = file.old_path.as_deref();
         let empty = file.hunks.as_ref().is_some_and(Vec::is_empty);
-        empty && (is(&file.path) || old.is_some_and(is))
+        empty && (is(&file.path) || old.is_some_and(is)) && !arrives(file, check)
     });
     files.map(|file| file.path.clone()).collect()
 }

@@ -267,6 +267,22 @@ async fn the_same_document_again_is_known_and_another_of_the_same_run_is_refused
 }
 
 #[tokio::test]
+async fn what_arrived_is_known_when_it_is_posted_again_after_the_merge() {
+    let desk = Desk::new().await;
+    let envelope = sealed(&desk.good(), &pair());
+    assert_eq!(desk.signed(&envelope).await.0, 201);
+    assert!(desk.stage.merged(&desk.pull));
+    let (status, body, _) = desk.signed(&envelope).await;
+    assert_eq!((status, &body["stored"]), (200, &json!(false)), "{body:#}");
+    // Another document for the merged head is refused as before, and so is the same from somebody else.
+    let other = desk.good().with("/context", json!("exec-2"));
+    desk.stage.after(6).await;
+    assert_eq!(desk.signed(&sealed(&other, &pair())).await.0, 403);
+    desk.stage.after(6).await;
+    assert_eq!(desk.run(&desk.claims(), &desk.good()).await.0, 403);
+}
+
+#[tokio::test]
 async fn a_document_with_faults_is_told_all_of_them_by_their_paths() {
     let desk = Desk::new().await;
     let faulty = desk.good().with("/result", json!("splendid"));
@@ -293,6 +309,12 @@ async fn what_is_too_large_or_no_json_or_nobodys_is_refused() {
         .send(&[("authorization", &token), form], body.clone())
         .await;
     assert_eq!(status, 415);
+    let packed = ("content-encoding", "gzip");
+    let (status, told, _) = desk
+        .send(&[("authorization", &token), json, packed], body.clone())
+        .await;
+    assert_eq!(status, 415);
+    assert!(told["error"].as_str().unwrap().contains("compressed"));
     let (status, told, headers) = desk.send(&[json], body).await;
     assert_eq!(status, 401);
     assert!(headers.contains_key("www-authenticate"));

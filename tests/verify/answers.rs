@@ -37,6 +37,39 @@ fn an_output_folder_that_is_not_there_is_told_before_anything_runs() {
 }
 
 #[test]
+fn a_place_where_nothing_can_be_written_is_told_before_anything_runs() {
+    let project = tested();
+    let mark = project.beside("mark");
+    let test = format!("touch {}", mark.display());
+    std::fs::create_dir(project.out()).unwrap();
+    let output = project.command(&["--test", &test]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("it is a folder; name a file in it"), "{told}");
+    assert!(!mark.exists());
+}
+
+#[test]
+fn readers_who_went_away_do_not_end_a_verification() {
+    let project = tested();
+    let mut child = project.command(&["--test", "sh check.sh"]).spawn().unwrap();
+    drop((child.stdout.take(), child.stderr.take()));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(project.out().exists(), "there is the evidence all the same");
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_a_fault_and_no_yes() {
+    let project = tested();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let mut command = project.command(&["--test", "sh check.sh"]);
+    let output = command.stdout(full.unwrap()).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(4), "{told}");
+    assert!(told.contains("the answer could not be written"), "{told}");
+}
+
+#[test]
 fn the_untested_change_is_found_and_only_that() {
     let project = half_tested();
     let answer = project.verify(&["--test", "sh check.sh"]);
@@ -130,10 +163,14 @@ fn failing_tests_reject_the_head_before_anything_is_mutated() {
     assert_eq!(said.result, Outcome::Rejected);
     assert_eq!(said.mutation, None);
     assert!(
-        said.findings[0].message.contains("exit code 3"),
+        said.findings[0]
+            .message
+            .ends_with("fails on the head as it is (exit code 3): broken"),
         "{:?}",
         said.findings
     );
+    // Where no test has a name, what was printed is all that tells what to mend.
+    assert!(answer.out.contains("broken"), "{}", answer.out);
 }
 
 #[test]
@@ -496,13 +533,14 @@ fn a_base_given_as_a_commit_is_named_by_the_branch_whose_tip_it_is_or_that_is_sa
         let output = command.current_dir(project.repo()).output().unwrap();
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
-        (document["predicate"]["base"]["ref"].clone(), told)
+        let code = output.status.code();
+        (document["predicate"]["base"]["ref"].clone(), told, code)
     };
-    let (named, told) = verify();
-    assert_eq!(named, serde_json::Value::Null);
+    let (named, told, code) = verify();
+    assert_eq!((named, code), (serde_json::Value::Null, Some(1)));
     assert!(told.contains("give --base as a branch"), "{told}");
     project.git(&["update-ref", "refs/remotes/origin/main", &base]);
-    let (named, told) = verify();
-    assert_eq!(named, "main");
+    let (named, told, code) = verify();
+    assert_eq!((named, code), ("main".into(), Some(0)));
     assert!(!told.contains("give --base"), "{told}");
 }

@@ -50,7 +50,11 @@ fn a_verification_killed_in_the_middle_leaves_the_checkout_and_can_go_on() {
         lock.display()
     );
     let words = ["--test", &test, "--head", "agent"];
-    let mut child = project.command(&words).spawn().unwrap();
+    let room = project.beside("room");
+    std::fs::create_dir(&room).unwrap();
+    let mut command = project.command(&words);
+    let mut child = command.env("TMPDIR", &room).spawn().unwrap();
+    let left = || std::fs::read_dir(&room).unwrap().count();
     let journal = project.beside("evidence.json.journal");
     let known = || std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
     while known() < 2 {
@@ -61,6 +65,10 @@ fn a_verification_killed_in_the_middle_leaves_the_checkout_and_can_go_on() {
     child.wait().unwrap();
     project.assert_untouched(&before);
     std::fs::remove_file(&lock).unwrap();
+    assert_eq!(left(), 1, "it could take nothing away");
+    let mut next = project.command(&["--test", "true"]);
+    assert!(next.env("TMPDIR", &room).output().is_ok());
+    assert_eq!(left(), 0, "the next one takes it away");
     let answer = project.verify(&["--test", &test, "--head", "agent", "--resume"]);
     assert!(
         answer.err.contains("1 mutants are known from before"),

@@ -85,6 +85,41 @@ fn a_renamed_file_is_checked_where_it_went() {
 }
 
 #[test]
+fn code_that_is_moved_to_where_it_is_critical_is_verified_like_new_code() {
+    let text = "one=1\ntwo=2\nthree=3\nfour=4\nfive=5\n";
+    let project = Project::new(&[("tests/help.sh", text), ("check.sh", "true\n")]);
+    std::fs::create_dir(project.repo().join("src")).unwrap();
+    project.git(&["mv", "tests/help.sh", "src/help.sh"]);
+    project.commit(&[]);
+    let answer = project.verify(&["--test", "sh check.sh"]);
+    assert_eq!(answer.code, 1, "{}", answer.out);
+    let survived = ("src/help.sh".to_owned(), 1, MutantStatus::Survived);
+    assert_eq!(answer.mutants(), [survived]);
+    project.commit(&[("check.sh", "[ -e src/help.sh ]\n")]);
+    let answer = project.verify(&["--test", "sh check.sh"]);
+    assert_eq!((answer.code, answer.statuses()), (0, KILLED.to_vec()));
+}
+
+#[test]
+fn what_stands_for_another_commit_in_one_checkout_alone_hides_no_change() {
+    let project = tested();
+    let first = project.git(&["rev-parse", "HEAD"]);
+    project.commit(&[("notes", "a\n")]);
+    let base = project.git(&["rev-parse", "main"]);
+    // As if the base came after the first of both commits.
+    let grafts = project.repo().join(".git/info/grafts");
+    std::fs::create_dir_all(grafts.parent().unwrap()).unwrap();
+    std::fs::write(&grafts, format!("{base} {first}\n{first}\n")).unwrap();
+    let answer = project.verify(&["--test", "sh check.sh"]);
+    assert_eq!(answer.statuses(), KILLED, "{}{}", answer.out, answer.err);
+    std::fs::remove_file(&grafts).unwrap();
+    project.git(&["replace", "--graft", &first]);
+    project.git(&["replace", "--graft", &base, &first]);
+    let answer = project.verify(&["--test", "sh check.sh"]);
+    assert_eq!(answer.statuses(), KILLED, "{}{}", answer.out, answer.err);
+}
+
+#[test]
 fn a_binary_file_is_told_as_skipped_and_never_approved() {
     let project = tested();
     project.write("src/picture", [0_u8, 159, 146, 150, 0, 1]);

@@ -62,13 +62,22 @@ pub fn check(args: &CheckArgs) -> Ended {
     }
     let mut exit = Exit::Done;
     let mut list = Vec::new();
+    let mut unread = Vec::new();
     for file in &args.files {
         let good = if file.is_dir() {
             let (told, good) = corpus(file)?;
             print!("{told}");
             good
         } else {
-            let appraisal = appraise(&files::document(file)?, &binding);
+            let document = match files::document(file) {
+                Ok(document) => document,
+                // The others are answered for all the same.
+                Err(complaint) => {
+                    unread.push(complaint.text);
+                    continue;
+                }
+            };
+            let appraisal = appraise(&document, &binding);
             let shown = file.display().to_string();
             match args.json {
                 true => list.push(said::as_json(&shown, &appraisal)),
@@ -83,7 +92,10 @@ pub fn check(args: &CheckArgs) -> Ended {
     if args.json {
         println!("{:#}", serde_json::Value::Array(list));
     }
-    Ok(exit)
+    match unread.is_empty() {
+        true => Ok(exit),
+        false => Err(Complaint::new(Exit::Usage, unread.join("\n"))),
+    }
 }
 
 /// Judges every case of a folder and compares with what is expected.

@@ -72,6 +72,29 @@ fn a_sound_rejection_is_believed_and_counts_against_the_head() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_keeps_no_answer_from_the_others() {
+    let scratch = tempfile::tempdir().unwrap();
+    let bad = scratch.path().join("bad.json");
+    std::fs::write(&bad, b"\xff").unwrap();
+    let args = |files: Vec<PathBuf>| CheckArgs {
+        files,
+        repo: None,
+        head: None,
+        tree: None,
+        base: None,
+        json: true,
+    };
+    let gone = scratch.path().join("gone.json");
+    let told = check(&args(vec![bad, folder().join("sound.json"), gone])).unwrap_err();
+    assert_eq!(told.exit, Exit::Usage);
+    let lines: Vec<_> = told.text.lines().collect();
+    assert!(
+        lines[0].contains("bad.json") && lines[1].contains("gone.json"),
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn a_head_may_be_given_by_its_first_digits_and_by_seven_at_least() {
     let sound = include_str!("../../../tests/evidence/sound.json");
     let proves = |head: &str| {

@@ -133,6 +133,8 @@ pub fn table(report: &Report, colour: bool) -> String {
 
 /// The most findings that are shown on a screen.
 const MOST_FINDINGS: usize = 30;
+/// The most characters of a changed line that are shown on a screen.
+const LONGEST_LINE: usize = 300;
 const RED: &str = "31";
 const GREEN: &str = "32";
 const YELLOW: &str = "33";
@@ -179,6 +181,18 @@ fn mutants(report: &Report) -> Option<String> {
     Some(trimmed.join("\n"))
 }
 
+/// A line as far as a person reads it: generated files have lines of megabytes.
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!(
+            "{} [{} more characters]",
+            &line[..end],
+            line[end..].chars().count()
+        ),
+        None => line.to_owned(),
+    }
+}
+
 fn survived(survivor: &Survivor, colour: bool) -> Vec<String> {
     let (id, place, what) = (
         &survivor.id,
@@ -192,7 +206,7 @@ fn survived(survivor: &Survivor, colour: bool) -> Vec<String> {
             Some(b'-') => RED,
             _ => DIM,
         };
-        let line = format!("    {}", visible(change));
+        let line = format!("    {}", shortened(&visible(change)));
         paint(colour, code, line.trim_end())
     }));
     lines

@@ -53,6 +53,19 @@ pub fn is_envelope(value: &Value) -> bool {
         .all(|name| value.get(name).is_some())
 }
 
+/// Whether an envelope says one thing: one with a key twice says two, and which of them was signed is for
+/// its readers to guess.
+///
+/// # Errors
+/// Which key stands twice.
+pub fn is_unambiguous(text: &str) -> Result<(), Fault> {
+    let read = super::distinct::read::<Value>(text);
+    read.map(drop).map_err(|error| Fault {
+        path: String::new(),
+        message: error.to_string(),
+    })
+}
+
 impl Envelope {
     /// Reads an envelope.
     ///
@@ -183,6 +196,17 @@ mod tests {
             assert_eq!(bytes(text), Some(vec![0xfb, 0xff]), "{text}");
         }
         assert_eq!(bytes("+_8="), None);
+    }
+
+    #[test]
+    fn an_envelope_with_a_key_twice_says_nothing() {
+        let twice = r#"{"payload":"e30=","payload":"e30=","signatures":[]}"#;
+        let fault = is_unambiguous(twice).unwrap_err();
+        assert!(
+            fault.message.contains("`payload` stands twice"),
+            "{fault:?}"
+        );
+        assert!(is_unambiguous(r#"{"payload":"e30=","signatures":[]}"#).is_ok());
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! Which changed lines are critical: the runs of changed lines in files that the policy names.
 //!
 //! A file counts under its old path too, or a rename would take it out of sight. A removed file is one
-//! hunk: all of it; so is one that is moved unchanged to where nothing is critical. A file whose changed
-//! lines GitHub does not show (binary, too large) is a gap, never "nothing changed".
+//! hunk: all of it; so is one that is moved unchanged to where nothing is critical. A file that comes from
+//! where nothing is critical, under whatever name, is as new as one that never was: nobody asked before
+//! whether any line of it is tested, and of those that did not change GitHub shows none. So it is one hunk,
+//! all of it, changed lines or not, and only a word about all of it says that it holds nothing but comments
+//! (`NOTHING_TO_TEST`). A file whose changed lines GitHub does not show (binary, too large) is a gap, never
+//! "nothing changed".
 //!
 //! Runs in which only blanks changed ask for nothing in languages that no parser here reads. In the others
 //! they are a change like any other, since a blank line may stand within a text, and the lines alone do not
@@ -50,6 +54,7 @@ impl Hunk<'_> {
         match (&self.file.kind, &self.file.old_path) {
             (ChangeKind::Removed, _) => format!("{path} (removed)"),
             (_, Some(old)) if self.is_a_move() => format!("{old} (moved to {path})"),
+            (_, Some(old)) if self.is_an_arrival() => format!("{path} (moved from {old})"),
             _ => format!("{path}:{}", lines(first, last)),
         }
     }
@@ -66,6 +71,10 @@ impl Hunk<'_> {
 
     fn is_a_move(&self) -> bool {
         *self.lines == MOVED
+    }
+
+    fn is_an_arrival(&self) -> bool {
+        *self.lines == ARRIVED
     }
 
     /// Whether a mutant touches it. A removed file has no lines left, and a moved one no changed lines:
@@ -115,13 +124,19 @@ impl Hunk<'_> {
             && last <= mutant.end_line
     }
 
+    /// Whether it is the whole of a file that came from where nothing is critical, and the mutant's file is
+    /// that.
+    pub fn lies_in_file_of(&self, mutant: &Mutant) -> bool {
+        self.is_an_arrival() && self.holds(mutant)
+    }
+
     /// Whether nothing of it is left in the head's version.
     pub fn is_a_gap(&self) -> bool {
         self.lines.new_lines == 0
     }
 
     fn is_a_whole_file(&self) -> bool {
-        self.is_a_move() || self.file.kind == ChangeKind::Removed
+        self.is_a_move() || self.is_an_arrival() || self.file.kind == ChangeKind::Removed
     }
 }
 
@@ -129,6 +144,16 @@ impl Hunk<'_> {
 static MOVED: ChangedHunk = ChangedHunk {
     new_start: 0,
     new_lines: 0,
+    old_lines: 0,
+    added: Vec::new(),
+    removed: Vec::new(),
+};
+
+/// Stands for the whole of a file that came from where nothing is critical: lines up to any number, since
+/// nobody tells how many there are.
+static ARRIVED: ChangedHunk = ChangedHunk {
+    new_start: 1,
+    new_lines: u64::MAX - 1,
     old_lines: 0,
     added: Vec::new(),
     removed: Vec::new(),
@@ -151,6 +176,11 @@ pub fn critical<'a>(
                 file.path
             ));
         };
+        if arrives(file, gate) {
+            let lines = &ARRIVED;
+            hunks.push(Hunk { file, lines });
+            continue;
+        }
         if lines.is_empty() && leaves(file, gate) {
             let lines = &MOVED;
             hunks.push(Hunk { file, lines });
@@ -173,6 +203,12 @@ fn names(gate: &MutationCheck, path: &str) -> bool {
 /// Whether a file was critical and is no longer, by its name alone. A copy leaves the original there.
 fn leaves(file: &FileChange, gate: &MutationCheck) -> bool {
     file.kind != ChangeKind::Copied && !names(gate, &file.path)
+}
+
+/// Whether a file is critical by its new name alone: whoever runs mutants takes all of it for new.
+pub fn arrives(file: &FileChange, gate: &MutationCheck) -> bool {
+    let old = file.old_path.as_deref();
+    names(gate, &file.path) && old.is_some_and(|old| !names(gate, old))
 }
 
 /// Lines whose text is not known are not known to be blank.

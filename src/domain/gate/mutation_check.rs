@@ -24,6 +24,9 @@ const GATE: &str = "mutation_check";
 pub const ONLY_COMMENTS: &str = "only_comments";
 /// The same for lines that hold nothing but tests, where a language has them among the code.
 pub const ONLY_TESTS: &str = "only_tests";
+/// The same for the whole of a file that came from where nothing is critical: it holds nothing but comments
+/// or tests, or nothing at all.
+pub const NOTHING_TO_TEST: &str = "nothing_to_test";
 
 /// Judges the gate.
 pub fn judge(case: &Case<'_>, gate: &MutationCheck) -> GateResult {
@@ -142,12 +145,13 @@ pub(super) fn killed(timeouts: Timeouts, mutant: &Mutant) -> bool {
 /// tests among the code. Whoever says so has read the language; the gate has not, and a mark at the head
 /// of a line may as well stand within a text.
 fn remark(hunk: Hunk<'_>, mutant: &Mutant) -> Option<&'static str> {
-    let what = match mutant.kind.as_str() {
-        ONLY_COMMENTS => "comments",
-        ONLY_TESTS => "tests",
+    let (what, lies_within) = match mutant.kind.as_str() {
+        ONLY_COMMENTS => ("comments", hunk.lies_within(mutant)),
+        ONLY_TESTS => ("tests", hunk.lies_within(mutant)),
+        NOTHING_TO_TEST => ("comments or tests", hunk.lies_in_file_of(mutant)),
         _ => return None,
     };
-    (mutant.status == MutantStatus::Skipped && hunk.lies_within(mutant)).then_some(what)
+    (mutant.status == MutantStatus::Skipped && lies_within).then_some(what)
 }
 
 fn one_hunk(

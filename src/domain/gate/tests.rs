@@ -1,6 +1,7 @@
 //! What the gates make of evidence, people, time and the platform.
 
 mod appraisal;
+mod arrivals;
 mod independence;
 mod mutation;
 mod mutation_words;

@@ -2,7 +2,8 @@
 //!
 //! A mere comment can be left out of the question whether lines are tested, since nothing reads it but
 //! people. Two sorts are none. Some are obeyed: by a compiler (`//go:embed`), by a bundler
-//! (`/* webpackChunkName */`), by the system (`#!`). Others do not end where a reader of the grammar
+//! (`/* webpackChunkName */`), by what runs a script (Python's `# /// script`, with what to install), by the
+//! system (`#!`). Others do not end where a reader of the grammar
 //! thinks: a `\` at the end of a line goes on, a lone carriage return ends the line, Java's `\u000a` is a
 //! line end, and an encoding such as UTF-7 makes code out of anything.
 //!
@@ -42,6 +43,9 @@ const MARKS: &[&str] = &[
     "@vitest-environment",
     "cython:",
     "distutils:",
+    "nuitka-project",
+    "@ngInject",
+    "@cc_on",
 ];
 
 /// Whether a comment is more than words. `next` is the byte behind it.
@@ -83,9 +87,18 @@ pub(super) fn all_steer(language: Language, text: &[u8]) -> bool {
             let holds = |word: &[u8]| text.windows(word.len()).any(|window| window == word);
             holds(b"\"C\"") || holds(b"`C`")
         }
-        Language::Python => encoding(text).is_some_and(|name| !is_plain(&name)),
+        Language::Python => {
+            encoding(text).is_some_and(|name| !is_plain(&name)) || holds_metadata(text)
+        }
         _ => false,
     }
+}
+
+/// Whether a Python script has a block of metadata in its comments (PEP 723): each line of it is a comment of
+/// its own, and tells what is installed before the script runs.
+fn holds_metadata(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| matches!(byte, b'\n' | b'\r'));
+    lines.any(|line| line.starts_with(b"# /// "))
 }
 
 /// The encoding that a Python file says it is written in, by one of its first two lines.

@@ -405,6 +405,19 @@ async fn only_open_pull_requests_of_this_repository_with_exactly_this_head_are_t
     assert_eq!((numbers, listing.complete), (vec![4], true));
 }
 
+#[tokio::test]
+async fn a_commit_that_github_does_not_have_is_nobodys_head() {
+    for (words, empty) in [
+        (format!("No commit found for SHA: {HEAD}"), true),
+        ("Validation Failed".to_owned(), false),
+    ] {
+        let server = Server::start(move |seen| on(seen, "/pulls", || status(422, &words))).await;
+        let told = server.client.pulls_with_head(&repo(), &head()).await;
+        let told = told.map(|listing| (listing.items.is_empty(), listing.complete));
+        assert_eq!(told.ok(), empty.then_some((true, true)));
+    }
+}
+
 /// What every read makes of one and the same answer: the name of the read, and whether it took it.
 async fn every_read(answer: Say) -> Vec<(&'static str, Result<Option<bool>, Refused>)> {
     let server = Server::start(move |seen| {

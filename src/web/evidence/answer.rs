@@ -41,6 +41,8 @@ pub enum Refusal {
     TooLarge,
     #[error("the body must be JSON: send it as application/json")]
     Type,
+    #[error("the body must not be compressed: send it without Content-Encoding")]
+    Compressed,
     #[error("the body broke off")]
     Broken,
     #[error("the body did not come in time")]
@@ -102,7 +104,7 @@ impl Refusal {
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::Faulty(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Type => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Type | Self::Compressed => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Broken => StatusCode::BAD_REQUEST,
             Self::Late => StatusCode::REQUEST_TIMEOUT,
             Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,

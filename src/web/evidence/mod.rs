@@ -74,6 +74,14 @@ const BY_REPOSITORY: u32 = 60;
 /// How long GitHub's word that no open pull request has a head is not asked for again.
 const ASKED: chrono::Duration = chrono::Duration::seconds(5);
 
+/// A document whose sender is proven.
+enum Admitted {
+    /// It may be kept.
+    New(NewEvidence),
+    /// It is kept already.
+    Kept,
+}
+
 /// Takes documents.
 pub struct Posting {
     store: Arc<dyn Store>,
@@ -128,9 +136,13 @@ impl Posting {
         let now = self.clock.now();
         self.peers.take(peer, now).map_err(Refusal::TooMany)?;
         let text = self.body(&parts.headers, body).await?;
-        let evidence = match bearer(&parts.headers)? {
+        let admitted = match bearer(&parts.headers)? {
             Some(token) => self.by_token(peer, token, text).await?,
             None => self.by_signature(peer, &parts.headers, &text).await?,
+        };
+        let evidence = match admitted {
+            Admitted::New(evidence) => evidence,
+            Admitted::Kept => return Ok(Placed::Known),
         };
         let placed = self.store.post_evidence(&evidence).await?;
         self.woken.notify_one();
@@ -149,7 +161,7 @@ impl Posting {
         peer: IpAddr,
         token: &str,
         document: String,
-    ) -> Result<NewEvidence, Refusal> {
+    ) -> Result<Admitted, Refusal> {
         let claims = self.proven(token).await?;
         self.of_workflow(peer, &claims, document).await
     }
@@ -159,7 +171,7 @@ impl Posting {
         peer: IpAddr,
         headers: &HeaderMap,
         text: &str,
-    ) -> Result<NewEvidence, Refusal> {
+    ) -> Result<Admitted, Refusal> {
         let value: Value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(error) if says(headers, envelope::MEDIA_TYPE) => {
@@ -170,6 +182,7 @@ impl Posting {
         if !says(headers, envelope::MEDIA_TYPE) && !envelope::is_envelope(&value) {
             return Err(Refusal::Nobody);
         }
+        envelope::is_unambiguous(text).map_err(|fault| Refusal::Faulty(vec![fault]))?;
         let envelope = envelope::Envelope::read(&value).map_err(Refusal::Faulty)?;
         self.of_key(peer, envelope).await
     }
@@ -190,8 +203,14 @@ impl Posting {
     }
 }
 
-/// What the body is, if the sender says so, must be JSON of some kind.
+/// What the body is, if the sender says so, must be JSON of some kind, as it is: what unfolds to more than
+/// was sent is not read here.
 fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    let encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    let mut encodings = encodings.map(|value| value.as_bytes().trim_ascii());
+    if encodings.any(|value| !value.is_empty() && !value.eq_ignore_ascii_case(b"identity")) {
+        return Err(Refusal::Compressed);
+    }
     let Some(value) = headers.get(header::CONTENT_TYPE) else {
         return Ok(());
     };

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde_json::Value;
 
 use super::answer::Refusal;
-use super::{ASKED, Posting};
+use super::{ASKED, Admitted, Posting};
 use crate::domain::evidence::envelope::Envelope;
 use crate::domain::evidence::identity::{self, Claims};
 use crate::domain::evidence::{Carrier, Statement, collect, parse};
@@ -44,18 +44,22 @@ impl Posting {
         peer: IpAddr,
         claims: &Claims,
         document: String,
-    ) -> Result<NewEvidence, Refusal> {
+    ) -> Result<Admitted, Refusal> {
         let (memory, repo) = self.repository_of(claims).await?;
         let now = self.clock.now();
         self.count(peer, repo.id)?;
         let statement = parse::document(&document)?;
-        let pulls = self.pulls(&repo, &statement).await?;
-        let admitted = claims.admit(&repo, &statement, &pulls);
-        let (ran, fitting) = admitted.map_err(Refusal::Forbidden)?;
+        let ran = claims.ran().map_err(Refusal::Forbidden)?;
         let carrier = Carrier::Workflow {
             path: ran.path.clone(),
             git_ref: ran.git_ref,
         };
+        if self.is_kept(&repo, &statement, &carrier, &document).await? {
+            return Ok(Admitted::Kept);
+        }
+        let pulls = self.pulls(&repo, &statement).await?;
+        let admitted = claims.admit(&repo, &statement, &pulls);
+        let (_, fitting) = admitted.map_err(Refusal::Forbidden)?;
         match self.said(&memory, &carrier, fitting.into_iter()).await? {
             Said::Named => {}
             Said::Unknown => return Err(self.unknown_policy(repo.id).await?),
@@ -70,7 +74,8 @@ impl Posting {
         }
         let github = self.addresses.github.as_deref();
         let url = github.and_then(|github| claims.page(github, &repo));
-        Ok(evidence(&repo, statement, carrier, document, now, url))
+        let new = evidence(&repo, statement, carrier, document, now, url);
+        Ok(Admitted::New(new))
     }
 
     /// A document that came signed.
@@ -78,7 +83,7 @@ impl Posting {
         &self,
         peer: IpAddr,
         envelope: Envelope,
-    ) -> Result<NewEvidence, Refusal> {
+    ) -> Result<Admitted, Refusal> {
         let value: Value =
             serde_json::from_str(&envelope.payload).map_err(|error| Refusal::not_json(&error))?;
         let subject = value.pointer("/subject/0/name").and_then(Value::as_str);
@@ -106,12 +111,18 @@ impl Posting {
         self.count(peer, repo.id)?;
         let document = envelope.payload;
         let statement = parse::document(&document)?;
+        let carrier = Carrier::Key(key.clone());
+        if self.is_kept(&repo, &statement, &carrier, &document).await? {
+            return Ok(Admitted::Kept);
+        }
         let pulls = self.pulls(&repo, &statement).await?;
         let about = identity::about(&statement, &repo.name.to_string(), &pulls);
         about.map_err(Refusal::Forbidden)?;
-        let carrier = Carrier::Key(key.clone());
         match self.said(&memory, &carrier, pulls.iter()).await? {
-            Said::Named => Ok(evidence(&repo, statement, carrier, document, now, None)),
+            Said::Named => {
+                let new = evidence(&repo, statement, carrier, document, now, None);
+                Ok(Admitted::New(new))
+            }
             Said::Unknown => Err(self.unknown_policy(repo.id).await?),
             Said::Unnamed(named) => Err(Refusal::Forbidden(identity::Refusal {
                 claim: "key",
@@ -119,6 +130,21 @@ impl Posting {
                 expected: expected("a `key:` of a verifier in the policy of its base", &named),
             })),
         }
+    }
+
+    /// Whether exactly this document of this carrier is kept. Whoever posts it again changes nothing, and is
+    /// told that it arrived, also when its pull request is long merged.
+    async fn is_kept(
+        &self,
+        repo: &Repository,
+        statement: &Statement,
+        carrier: &Carrier,
+        document: &str,
+    ) -> Result<bool, Refusal> {
+        let kept = self.store.posted_evidence(repo.id, &statement.head).await?;
+        Ok(kept
+            .iter()
+            .any(|one| one.carrier == *carrier && one.document == document))
     }
 
     /// The repository whose workflow runs. A fork's run bears the fork's id.

@@ -53,6 +53,14 @@ fn a_comment_that_somebody_obeys_is_neither_a_comment_nor_a_test() {
     );
     must_be_tested("a.js", "", lazy.0, lazy.1, "");
     must_be_tested("a.py", "", "#!/bin/a\n", "#!/bin/b\n", "x = 1\n");
+    // What a script's metadata names is installed before it runs.
+    must_be_tested(
+        "a.py",
+        "# /// script\n",
+        "# dependencies = [\"a\"]\n",
+        "# dependencies = [\"b\"]\n",
+        "# ///\nx = 1\n",
+    );
     must_be_tested(
         "a.py",
         "",

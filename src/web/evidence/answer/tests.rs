@@ -43,6 +43,7 @@ async fn every_answer_to_posted_evidence_says_what_became_of_it_or_what_to_do() 
         Refusal::Faulty(vec![fault("a", "is missing"), fault("b", "is missing")]),
         Refusal::TooLarge,
         Refusal::Type,
+        Refusal::Compressed,
         Refusal::Broken,
         Refusal::Late,
         Refusal::Crowded,
