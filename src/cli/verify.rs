@@ -158,11 +158,17 @@ pub async fn run(args: VerifyArgs) -> Ended {
         json: args.json,
         review: args.review,
         post: how_posted(&args),
+        usual: args.critical.nobody_chose(),
     };
     if let Some(out) = &outputs.out {
         is_a_place(out)?;
     }
     let watch = show::Progress::new();
+    if !outputs.keeps() {
+        let note =
+            "nothing of this run is kept for a gate: --out FILE, --review or --submit URL does";
+        watch.said(Said::Note(note.to_owned()));
+    }
     let request = request(args, &watch).await?;
     let mut stops = Stops::listen();
     let report = tokio::select! {
@@ -219,7 +225,7 @@ async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complai
         }
     }
     let check = args.critical.check()?;
-    if let Some(note) = args.critical.note() {
+    if let Some(note) = args.critical.note(&args.checkout) {
         watch.said(Said::Note(note));
     }
     if let Some(typed) = args.critical.typed() {
@@ -230,8 +236,11 @@ async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complai
         None => verify::named_by_origin(&args.checkout)
             .await
             .ok_or_else(|| {
-                let text =
-                    "the remote `origin` names no repository; say which it is: --repo OWNER/NAME";
+                let text = format!(
+                    "{} is no git checkout whose remote `origin` names a repository: run this in the checkout, \
+                     or say which repository it is: --repo OWNER/NAME",
+                    args.checkout.display()
+                );
                 Complaint::new(Exit::Usage, text)
             })?,
     };
@@ -308,9 +317,16 @@ struct Outputs {
     review: bool,
     /// How it is posted: flags and their values, empty where it is not.
     post: Vec<(&'static str, String)>,
+    /// Nobody said what is critical.
+    usual: bool,
 }
 
 impl Outputs {
+    /// Whether anything of the evidence lasts.
+    fn keeps(&self) -> bool {
+        self.out.is_some() || self.json || self.review || !self.post.is_empty()
+    }
+
     /// Tells the answer; gives the document.
     fn give(&self, report: &Report) -> Result<String, Complaint> {
         let document = serde_json::to_string_pretty(&report.document())
@@ -435,11 +451,20 @@ fn next_step(report: &Report, given: &Outputs) -> Option<String> {
         .base
         .is_none()
         .then_some("give --base as a branch: evidence that names no base counts for nothing");
-    let kept = given.out.is_some() || !given.post.is_empty();
-    let keep = (!kept).then_some(
+    let leave_out = (given.usual && !report.survivors.is_empty()).then_some(
+        "where no test can see such a line, leave its file out with --except GLOB, as the policy does",
+    );
+    let keep = (!given.keeps()).then_some(
         "the evidence was not kept: --out FILE writes it, --review prints it for a review",
     );
-    let steps: Vec<_> = what.into_iter().chain(baseless).chain(keep).collect();
+    let advice = [what, leave_out, baseless, keep];
+    let mut steps: Vec<_> = advice.into_iter().flatten().map(str::to_owned).collect();
+    if let Some(out) = given.out.as_deref().filter(|_| given.post.is_empty()) {
+        let out = quoted(&out.to_string_lossy());
+        steps.push(format!(
+            "the evidence is in {out}: `countersign evidence submit {out} --url URL` posts it"
+        ));
+    }
     (!steps.is_empty()).then(|| format!("next: {}\n", steps.join("; ")))
 }
 

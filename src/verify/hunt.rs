@@ -172,7 +172,7 @@ impl Hunt<'_> {
                 "nothing was tried, since no kill would show anything".to_owned()
             });
             let fate = Fate::of(MutantStatus::Skipped, why);
-            vec![self.told(spot, spot.stand_in.clone(), fate, None)]
+            vec![self.told(spot.stand_in.clone(), fate, None)]
         };
         Bag {
             tried: spots.iter().map(left).collect(),
@@ -301,14 +301,14 @@ impl Hunt<'_> {
         if let Some(why) = &spot.barred {
             let fate = Fate::of(MutantStatus::Skipped, why.clone());
             let stand_in = spot.stand_in.clone();
-            return Ok(vec![self.told(spot, stand_in, fate, None)]);
+            return Ok(vec![self.told(stand_in, fate, None)]);
         }
         let mut all = Vec::new();
         for round in &spot.rounds {
             let from = all.len();
             for mutant in round {
                 let (fate, took) = self.one(workshop, spot, mutant, waiting, shared).await?;
-                all.push(self.told(spot, mutant.clone(), fate, took));
+                all.push(self.told(mutant.clone(), fate, took));
             }
             let tried: &[Tried] = &all[from..];
             let over = tried
@@ -321,9 +321,9 @@ impl Hunt<'_> {
         Ok(all)
     }
 
-    fn told(&self, spot: &Spot, mutant: Mutant, fate: Fate, took: Option<Duration>) -> Tried {
+    fn told(&self, mutant: Mutant, fate: Fate, took: Option<Duration>) -> Tried {
         self.watch.said(Said::Tried {
-            place: spot.place.clone(),
+            place: mutant.place(),
             what: mutant.what.clone(),
             status: fate.status,
             by: fate.killed_by.first().or(fate.note.as_ref()).cloned(),

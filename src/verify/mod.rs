@@ -408,7 +408,11 @@ fn open_journal(request: &Request, yard: &Yard, watch: &dyn Watch) -> Result<Jou
     let journal = journal.map_err(Fault::Use)?;
     if request.resume {
         let count = journal.knows();
-        let told = format!("{count} mutants are known from before");
+        let told = match count {
+            0 => "no mutant is known from before: a run that came to its end keeps none".to_owned(),
+            1 => "one mutant is known from before".to_owned(),
+            _ => format!("{count} mutants are known from before"),
+        };
         watch.said(Said::Note(told));
     }
     Ok(journal)

@@ -71,7 +71,7 @@ fn a_verification_killed_in_the_middle_leaves_the_checkout_and_can_go_on() {
     assert_eq!(left(), 0, "the next one takes it away");
     let answer = project.verify(&["--test", &test, "--head", "agent", "--resume"]);
     assert!(
-        answer.err.contains("1 mutants are known from before"),
+        answer.err.contains("one mutant is known from before"),
         "{}",
         answer.err
     );

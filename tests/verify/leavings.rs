@@ -181,7 +181,7 @@ fn kills_from_before_a_control_that_passed_stay_and_only_they_are_remembered() {
     std::fs::remove_file(&runs).unwrap();
     let answer = project.verify(&["--test", &test, "--resume"]);
     assert!(
-        answer.err.contains("1 mutants are known from before"),
+        answer.err.contains("one mutant is known from before"),
         "{}",
         answer.err
     );

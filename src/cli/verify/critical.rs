@@ -1,7 +1,7 @@
 //! Which changed files are critical, as it is typed: one rule for whatever makes evidence, or a document would
 //! say of a test file what another leaves out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -9,9 +9,13 @@ use super::{Complaint, Exit, patterns};
 use crate::domain::policy::globs::Globs;
 use crate::domain::policy::{self, MutationCheck, MutationDemand, Timeouts};
 
-/// What is not critical unless somebody says so: texts and tests.
-const USUAL_EXCEPTIONS: [&str; 12] = [
+/// What is not critical unless somebody says so: texts, tests, and what git and GitHub read.
+const USUAL_EXCEPTIONS: [&str; 16] = [
     "**/*.md",
+    "**/.gitignore",
+    "**/.gitattributes",
+    "**/.editorconfig",
+    ".github/**",
     "**/tests/**",
     "**/test/**",
     "**/*_test.*",
@@ -25,10 +29,13 @@ const USUAL_EXCEPTIONS: [&str; 12] = [
     "**/*.lock",
 ];
 
+/// Where a repository has its policy.
+const POLICY: &str = ".github/countersign.yml";
+
 /// Which changed files are critical.
 #[derive(Debug, Default, Args)]
 pub struct CriticalArgs {
-    /// Changed files whose lines must be shown to be tested [default: everything but texts and tests]
+    /// Changed files whose lines must be shown to be tested [default: everything but texts, tests, and what git and GitHub read]
     #[arg(long, value_name = "GLOB")]
     critical: Vec<String>,
     /// Except these
@@ -83,10 +90,21 @@ impl CriticalArgs {
     }
 
     /// Said where nobody chose.
-    pub fn note(&self) -> Option<String> {
+    pub fn note(&self, checkout: &Path) -> Option<String> {
+        if !self.nobody_chose() {
+            return None;
+        }
         let except = USUAL_EXCEPTIONS.join(", ");
-        (self.is_usual() && self.policy.is_none())
-            .then(|| format!("critical is everything but {except}"))
+        let mut note = format!("critical is everything but {except}");
+        if checkout.join(POLICY).is_file() {
+            note.push_str(&format!("; --policy {POLICY} takes it from the policy"));
+        }
+        Some(note)
+    }
+
+    /// Whether what is critical is the usual.
+    pub fn nobody_chose(&self) -> bool {
+        self.is_usual() && self.policy.is_none()
     }
 
     /// Patterns that a person typed; a policy may name files that are still to come.

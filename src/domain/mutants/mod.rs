@@ -115,6 +115,14 @@ pub struct Mutant {
     pub files: Vec<(String, Option<Vec<u8>>)>,
 }
 
+impl Mutant {
+    /// Its place, for people: `src/start.rs:40-43`.
+    pub fn place(&self) -> String {
+        let lines = crate::domain::evidence::lines(self.start_line, self.end_line);
+        format!("{}:{lines}", self.path)
+    }
+}
+
 /// Everything to try for one changed hunk, round by round. No round is empty; no mutant leaves the tree
 /// as it is, and none is there twice. A hunk that changes nothing has no rounds.
 pub fn rounds(file: &FileText, hunk: &ChangedHunk) -> Vec<Vec<Mutant>> {
