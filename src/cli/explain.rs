@@ -130,11 +130,12 @@ pub async fn run(args: ExplainArgs) -> Ended {
         let name = format!("{}#{}", looking.repo.name, args.target.number);
         print!("{}", terminal::hypothetical(&hypothetical, colour));
         print!("{}", terminal::tree(&name, &verdict, colour));
-        let place = format!(
-            "/api/v1/repos/{}/pulls/{}",
-            looking.repo.name, args.target.number
-        );
+        let page = format!("/repos/{}/pulls/{}", looking.repo.name, args.target.number);
+        let place = format!("/api/v1{page}");
         print!("{}", terminal::unseen(&unseen, &place, colour));
+        if verdict.outcome == Outcome::Merged {
+            print!("{}", terminal::landed(&page, colour));
+        }
     }
     Ok(match verdict.outcome {
         Outcome::Ready | Outcome::Merged => Exit::Done,

@@ -59,7 +59,7 @@ pub struct VerifyArgs {
     /// Hand this variable on to the commands, though it looks like a secret
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,
-    /// How long any one command may take [default: by the head's own times]
+    /// How long any one command may take, such as `90s` or `10m` [default: by the head's own times]
     #[arg(long, value_name = "D", value_parser = duration)]
     timeout: Option<Duration>,
     /// How many mutants are tried at a time, each in a folder of its own

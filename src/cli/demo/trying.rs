@@ -43,6 +43,7 @@ pub async fn lay_out(stage: &Stage) -> anyhow::Result<String> {
         ("GITHUB_API_URL", stage.github_url.clone()),
         ("APP_ID", app.app_id.to_string()),
         ("PRIVATE_KEY_PATH", key.display().to_string()),
+        ("WEBHOOK_SECRET", app.webhook_secret.clone()),
     ];
     let settings = settings.map(|(name, value)| format!("COUNTERSIGN_{name}='{value}'\n"));
     std::fs::write(&key, &app.private_key_pem)?;

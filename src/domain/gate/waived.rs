@@ -4,6 +4,12 @@ use crate::domain::facts::{PolicyFact, Snapshot};
 use crate::domain::request::{Override, WAIVABLE};
 use crate::domain::verdict::{GateResult, State};
 
+/// Nothing is to be done for a waived gate, nor for what it is made of.
+fn no_step(gate: &mut GateResult) {
+    gate.next = None;
+    gate.details.iter_mut().for_each(no_step);
+}
+
 /// Applies the waivers that are bound to exactly this head, base and policy.
 pub fn apply(snapshot: &Snapshot, gates: &mut [GateResult]) {
     let (Some(pull), PolicyFact::Valid { digest, .. }) = (snapshot.pull.known(), &snapshot.policy)
@@ -33,7 +39,7 @@ pub fn apply(snapshot: &Snapshot, gates: &mut [GateResult]) {
                 gate.state = State::Overridden {
                     by: waiver.by.to_string(),
                 };
-                gate.next = None;
+                no_step(gate);
             }
             State::Undetermined { .. } => {
                 gate.reason = format!(

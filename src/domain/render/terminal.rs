@@ -68,6 +68,15 @@ pub fn unseen(names: &[String], place: &str, colour: bool) -> String {
     format!("\n{}\n", Paint(colour).with(MAGENTA, &text::line(&line)))
 }
 
+/// What is to be said after a merged pull request: what it was merged on is judged no more. `page` is where
+/// the server shows it.
+pub fn landed(page: &str, colour: bool) -> String {
+    let line = format!(
+        "what every gate said when it was merged is on the server's page {page} and in `countersign ledger export`"
+    );
+    format!("\n{}\n", Paint(colour).with(MAGENTA, &text::line(&line)))
+}
+
 /// What was judged, under what, and how sure the facts are.
 fn about(verdict: &Verdict) -> String {
     let mut about = String::new();

@@ -675,6 +675,14 @@ proptest! {
 }
 
 #[test]
+fn of_what_is_merged_it_is_said_where_the_record_is() {
+    insta::assert_snapshot!(terminal::landed("/repos/acme/shop/pulls/41", false), @r"
+
+    what every gate said when it was merged is on the server's page /repos/acme/shop/pulls/41 and in `countersign ledger export`
+    ");
+}
+
+#[test]
 fn evidence_that_only_a_server_has_is_said_to_be_unseen_in_one_line_with_where_to_see_it() {
     let names = ["nightly".to_owned(), "sealed".to_owned()];
     let place = "/api/v1/repos/acme/shop/pulls/41";
