@@ -41,7 +41,7 @@ use crate::github::{Answer, Reads, Refused};
 use crate::store::{Store, Stored, Versioned};
 use recall::{
     as_first_written, fill_from_head, fill_from_memory, fill_from_requests, first_sight,
-    missed_asks, remember_lists, unread,
+    missed_asks, pushers, remember_lists, unread,
 };
 use wants::{Wants, lists_every_file, reported_twice, wants};
 
@@ -282,6 +282,7 @@ impl Gather {
             self.reads.reviews(repo, kept.number),
             self.reads.comments(repo, kept.number),
         );
+        snapshot.pushers = pushers(&pull, &head.value);
         snapshot.runs = trouble.fact(runs);
         snapshot.statuses = trouble.fact(statuses);
         let wanted = wants.workflows || reported_twice(&snapshot);
@@ -390,6 +391,8 @@ impl Gather {
             asked: Vec::new(),
             overrides: Vec::new(),
             refusal: None,
+            pushers: Vec::new(),
+            head_since: None,
             head_seen_at: None,
             since: BTreeMap::new(),
         }
@@ -530,6 +533,7 @@ impl Gather {
             }
         }
         let mut memory = memory.clone();
+        snapshot.head_since = memory.value.head_since;
         memory
             .value
             .asks

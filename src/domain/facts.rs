@@ -270,6 +270,9 @@ pub struct Review {
     /// The head that stood when the review was first seen. GitHub's own `commit_id` can move to a
     /// newer head after an update-branch merge, so only the first sight counts.
     pub head: Option<HeadSha>,
+    /// The delivery of its submission told that head; else a list did, later.
+    #[serde(default)]
+    pub head_told: bool,
     /// When it was submitted.
     pub submitted_at: Option<Timestamp>,
     /// Its text; kept only where it holds an evidence block.
@@ -573,6 +576,10 @@ pub struct Snapshot {
     pub overrides: Vec<super::request::Override>,
     /// The last refusal of a merge, if the head is still the same.
     pub refusal: Option<Refusal>,
+    /// Who is known to have pushed this head; a push whose delivery was lost is not known.
+    pub pushers: Vec<Actor>,
+    /// The head is not younger than this; `None` where no delivery and no read told.
+    pub head_since: Option<Timestamp>,
     /// When a pass first saw this head; `None` in that very pass.
     pub head_seen_at: Option<Timestamp>,
     /// Since when each gate has been in the state it was last seen in, for this head.

@@ -1,8 +1,8 @@
 //! Heads and bases: a verdict speaks for one head, into one base, and for nothing else.
 
 use countersign::domain::ledger::Kind;
-use countersign::simulator::Edits;
 use countersign::simulator::world::Change;
+use countersign::simulator::{Edits, Permission, ReviewState};
 use serde_json::json;
 
 use crate::stage::{AFTER, Stage};
@@ -76,6 +76,46 @@ async fn a_lost_delivery_of_a_push_is_made_good_by_the_sweep() {
     assert_eq!(stage.verdict(&pull).await["head"], json!(head));
     assert!(stage.our_check(&head).is_some());
     stage.clear(&pull).await;
+    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+}
+
+/// What no delivery told of is read in a list, where GitHub says of it what is not so.
+#[tokio::test]
+async fn an_approval_whose_delivery_was_lost_is_not_carried_over_by_updating_the_branch() {
+    let policy = "version: 1\nagents: { authors: ['acme-agent[bot]'] }\n\
+        gates: { checks: { required: [unit] }, approvals: { count: 1 } }\n\
+        merge: { when: ready, others: ready, base_branches: [main] }\n";
+    let stage = Stage::with_policy(policy).await;
+    let bob = stage.github.user("bob");
+    stage.shop.allow(&bob, Permission::Write).unwrap();
+    let pull = stage.open_pull().await;
+    let old = pull.head().unwrap();
+    bob.review(&pull, ReviewState::Approved, "Yes.").unwrap();
+    stage.github.lose_pending();
+    stage.after(60).await;
+    let edits = Edits::write("README.md", "# The shop\n");
+    stage
+        .alice
+        .push(&stage.shop, "main", "Say which", edits)
+        .unwrap();
+    stage.alice.update_branch(&pull).unwrap();
+    stage.settle().await;
+    let head = pull.head().unwrap();
+    assert_ne!(head, old);
+    let of_head = stage.shop.look(|repo| {
+        let mut reviews = repo.reviews.values();
+        reviews.all(|review| review.commit_id == head)
+    });
+    assert!(of_head.unwrap(), "GitHub says so");
+    stage.unit_passes(&pull).await;
+    stage.sweep().await;
+    assert_eq!(stage.state(&pull, "approvals").await, "waiting");
+    assert_eq!(stage.merge_calls(), 0);
+    // What is given for the merge counts for it, heard or unheard.
+    stage.after(60).await;
+    bob.review(&pull, ReviewState::Approved, "Still.").unwrap();
+    stage.github.lose_pending();
+    stage.sweep().await;
     assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
 }
 

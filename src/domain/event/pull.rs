@@ -220,6 +220,7 @@ pub(super) fn review(scene: Scene, body: &[u8]) -> Result<Event, Fault> {
             id: review.id.need("review.id")?,
             author: actor(review.user),
             state: review_state(&review.state.need("review.state")?),
+            head_told: head.is_some(),
             head,
             submitted_at: review.submitted_at.opt().map(|at| at.0),
             body: if holds_evidence(&text) {

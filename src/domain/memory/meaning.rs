@@ -5,10 +5,12 @@
 //! run's buttons are the exception, since a person pressed them; GitHub shows them only to people who
 //! may write to the repository, and delivers the press only to the App that made the run.
 
-use super::{Change, Confirm, Labelled, Meaning, Touch, Wake};
+use super::{Change, Confirm, Labelled, Meaning, PushedBy, Touch, Wake};
 use crate::domain::event::{Event, holds_evidence};
 use crate::domain::facts::{CheckRun, Comment, Hold, PolicyOrigin, PullRequest, RunStatus};
-use crate::domain::model::{Actor, AppId, InstallationId, Key, PullNumber, Repository, Timestamp};
+use crate::domain::model::{
+    Actor, AppId, HeadSha, InstallationId, Key, PullNumber, Repository, Timestamp,
+};
 use crate::domain::request::{Ask, PressedVerify};
 
 use super::head::RERUN;
@@ -146,11 +148,21 @@ fn pull_changed(
     if slots.contains(&action) {
         wakes.push(dispatches(repo));
     }
+    let mut changes = vec![Change::Pull(repo.id, Box::new(pull.clone()))];
+    if let (Some(by), "synchronize") = (sender, action) {
+        let branch = pull.head_ref.clone();
+        changes.push(pushed_by(repo, &pull.head, branch, by));
+    }
     Meaning {
-        changes: vec![Change::Pull(repo.id, Box::new(pull.clone()))],
+        changes,
         wakes,
         note: format!("{}#{} {action} by {}", repo.name, pull.number, who(sender)),
     }
+}
+
+fn pushed_by(repo: &Repository, head: &HeadSha, branch: String, by: &Actor) -> Change {
+    let by = by.clone();
+    Change::Pushed(repo.id, head.clone(), PushedBy { branch, by })
 }
 
 fn commented(
@@ -402,6 +414,7 @@ fn pushed(event: &Event) -> Meaning {
         before,
         after,
         policy_untouched,
+        sender,
     } = event
     else {
         return Meaning::default();
@@ -412,14 +425,22 @@ fn pushed(event: &Event) -> Meaning {
         wakes.push(dispatches(repo));
         wakes.extend(who_has_its_default(repo));
     }
+    let mut changes = vec![Change::Tip {
+        repo: repo.id,
+        base: branch.clone(),
+        before: before.clone(),
+        after: after.clone(),
+        policy_untouched: *policy_untouched,
+    }];
+    // Nobody's work is judged at the default branch.
+    if let (Some(by), Some(tip)) = (sender, after)
+        && default != Some(branch)
+    {
+        let head = HeadSha::from(tip.clone());
+        changes.push(pushed_by(repo, &head, branch.to_string(), by));
+    }
     Meaning {
-        changes: vec![Change::Tip {
-            repo: repo.id,
-            base: branch.clone(),
-            before: before.clone(),
-            after: after.clone(),
-            policy_untouched: *policy_untouched,
-        }],
+        changes,
         wakes,
         note: match after {
             Some(tip) => format!("{branch} of {} moved to {}", repo.name, tip.short()),

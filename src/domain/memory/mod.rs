@@ -48,8 +48,8 @@ use super::facts::{
     WorkflowRun,
 };
 use super::model::{
-    BaseRef, CheckRunId, CommentId, HeadSha, InstallationId, Key, Oid, PolicyDigest, PullNumber,
-    RepoId, Repository, ReviewId, Timestamp,
+    Actor, BaseRef, CheckRunId, CommentId, HeadSha, InstallationId, Key, Oid, PolicyDigest,
+    PullNumber, RepoId, Repository, ReviewId, Timestamp,
 };
 use super::request::{Ask, Pressed, PressedVerify, Reply, Requests};
 
@@ -87,8 +87,19 @@ pub struct HeadMemory {
     pub statuses: BTreeMap<String, CommitStatus>,
     /// Workflow runs.
     pub workflows: Vec<WorkflowRun>,
+    /// Who pushed it, and to which branch.
+    pub pushes: Vec<PushedBy>,
     /// When GitHub was last asked which pull requests have this head, and knew none.
     pub no_pulls_at: Option<Timestamp>,
+}
+
+/// Somebody put a commit at the tip of a branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushedBy {
+    /// The branch's name.
+    pub branch: String,
+    /// Who.
+    pub by: Actor,
 }
 
 /// The policy's text at one tip of a branch.
@@ -254,6 +265,7 @@ pub enum Change {
     SuiteRerun(RepoId, HeadSha, super::model::SuiteId),
     Status(RepoId, HeadSha, CommitStatus),
     Workflow(RepoId, WorkflowRun),
+    Pushed(RepoId, HeadSha, PushedBy),
     Tip {
         repo: RepoId,
         base: BaseRef,

@@ -31,6 +31,7 @@ impl PullMemory {
             | Change::SuiteRerun(..)
             | Change::Status(..)
             | Change::Workflow(..)
+            | Change::Pushed(..)
             | Change::IssueTouched(..)
             | Change::AskedOnIssue(..)
             | Change::Tip { .. } => {}
@@ -104,7 +105,12 @@ impl PullMemory {
             known.state = seen.state;
         }
         known.author = known.author.take().or(seen.author);
-        known.head = known.head.take().or(seen.head);
+        if seen.head_told && !known.head_told {
+            // What a list said may have been a later head.
+            (known.head, known.head_told) = (seen.head, true);
+        } else {
+            known.head = known.head.take().or(seen.head);
+        }
         known.submitted_at = known.submitted_at.or(seen.submitted_at);
         known.url = seen.url.or(known.url.take());
     }

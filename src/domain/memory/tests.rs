@@ -99,6 +99,7 @@ fn review(id: u64, state: ReviewState, body: &str, edited: bool) -> Review {
         author: Some(ann()),
         state,
         head: Some(head(1)),
+        head_told: true,
         submitted_at: Some(at(1)),
         body: body.to_owned(),
         edited,
@@ -281,6 +282,46 @@ fn a_review_keeps_the_head_it_was_first_seen_with() {
     let first = review(80, ReviewState::Approved, "", false);
     let memory = pulled(&[review_change(first), review_change(moved)]);
     assert_eq!(memory.reviews.values().next().unwrap().head, Some(head(1)));
+}
+
+#[test]
+fn a_head_that_only_a_list_told_gives_way_to_the_one_that_the_submission_told() {
+    let told = review(80, ReviewState::Approved, "", false);
+    let listed = |tip| Review {
+        head: Some(head(tip)),
+        head_told: false,
+        ..told.clone()
+    };
+    let heads = |seen: Vec<Review>| {
+        let changes: Vec<_> = seen.into_iter().map(review_change).collect();
+        let memory = pulled(&changes);
+        memory.reviews.into_values().next().unwrap().head
+    };
+    assert_eq!(heads(vec![listed(2), listed(3)]), Some(head(2)));
+    assert_eq!(heads(vec![listed(2), told.clone()]), Some(head(1)));
+    assert_eq!(heads(vec![told.clone(), listed(2)]), Some(head(1)));
+}
+
+#[test]
+fn everybody_who_pushed_a_commit_is_remembered_once_a_branch() {
+    let pushed = |by: Actor, branch: &str| {
+        let branch = branch.to_owned();
+        Change::Pushed(repo_id(), head(1), PushedBy { branch, by })
+    };
+    let bob = || Actor {
+        id: ActorId::new(6).unwrap(),
+        ..ann()
+    };
+    let heard = [
+        pushed(ann(), "b"),
+        pushed(bob(), "a"),
+        pushed(ann(), "b"),
+        pushed(ann(), "a"),
+    ];
+    let told = headed(&heard).pushes.into_iter();
+    let told: Vec<_> = told.map(|push| (push.branch, push.by.id.get())).collect();
+    let expected = [("a", 5), ("a", 6), ("b", 5)];
+    assert_eq!(told, expected.map(|(branch, id)| (branch.to_owned(), id)));
 }
 
 #[test]

@@ -56,6 +56,8 @@ fn blank() -> Verdict {
         teams: BTreeMap::new(),
         comparison: Fetched::NotAsked,
         rules: Fetched::NotAsked,
+        pushers: Vec::new(),
+        head_since: None,
         hold: None,
         freeze: None,
         merge_requested: None,

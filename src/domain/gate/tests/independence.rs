@@ -88,6 +88,21 @@ fn whoever_wrote_or_committed_any_commit_does_not_countersign() {
     assert_eq!(state(&snapshot, GATE), "waiting");
 }
 
+/// A commit names whomever its maker likes; GitHub says who pushed it.
+#[test]
+fn whoever_pushed_the_head_does_not_countersign_it_whatever_its_commits_say() {
+    let mut snapshot = approved_by(CODEX, "independence: context");
+    snapshot.pushers = vec![bot(80, "Codex-Verify[bot]")];
+    assert_eq!(state(&snapshot, GATE), "waiting");
+    assert!(told(&snapshot, GATE).contains("codex-verify[bot] pushed this head"));
+    let mut by_hand = by_alice(user(50, "alice"));
+    by_hand.pushers = vec![user(51, "bob")];
+    assert_eq!(state(&by_hand, GATE), "satisfied");
+    by_hand.pushers.push(user(50, "alice"));
+    assert_eq!(state(&by_hand, GATE), "waiting");
+    assert!(told(&by_hand, GATE).contains("alice pushed this head"));
+}
+
 #[test]
 fn a_person_does_not_countersign_where_an_author_is_not_known() {
     let good = by_alice(user(50, "alice"));

@@ -69,6 +69,31 @@ fn an_approval_of_another_head_is_void() {
     assert_eq!(after(vec![old]), "waiting");
 }
 
+/// When the base is merged into the branch GitHub says of older reviews that they are of the merge.
+#[test]
+fn an_approval_that_no_delivery_told_of_counts_for_a_merge_of_the_base_only_if_it_came_after_it() {
+    let approved = |told: bool, parents: usize, since: &str| {
+        let mut one = carol(1, ReviewState::Approved);
+        one.head_told = told;
+        let mut snapshot = asking("count: 1", vec![one]);
+        let commits = &mut known(&mut snapshot.comparison).commits.items;
+        commits.last_mut().unwrap().parents = [oid('1'), oid('a')][..parents].to_vec();
+        snapshot.head_since = Some(time(since));
+        snapshot
+    };
+    // It was given at eleven.
+    let moved = approved(false, 2, "03-04 11:30");
+    assert_eq!(state(&moved, GATE), "waiting");
+    assert!(told(&moved, GATE).contains("GitHub moves approvals along then"));
+    assert_eq!(state(&approved(false, 2, "03-04 11:00"), GATE), "waiting");
+    assert_eq!(state(&approved(false, 2, "03-04 10:59"), GATE), "satisfied");
+    assert_eq!(state(&approved(true, 2, "03-04 11:30"), GATE), "satisfied");
+    assert_eq!(state(&approved(false, 1, "03-04 11:30"), GATE), "satisfied");
+    let mut unknown = approved(false, 2, "03-04 10:59");
+    unknown.head_since = None;
+    assert_eq!(state(&unknown, GATE), "waiting");
+}
+
 #[test]
 fn neither_the_author_side_nor_a_bot_nor_a_ghost_approves() {
     let mut by_bob = asking(
