@@ -119,7 +119,7 @@ async fn an_approval_whose_delivery_was_lost_is_not_carried_over_by_updating_the
     assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
 }
 
-/// B076: whoever commits chooses a commit's date, and the platform may stop telling when it was pushed. What came
+/// Whoever commits chooses a commit's date, and the platform may stop telling when it was pushed. What came
 /// later is told by the order in which it was heard of alone.
 #[tokio::test]
 async fn the_dates_that_commits_bear_order_nothing() {

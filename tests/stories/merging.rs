@@ -100,6 +100,21 @@ async fn a_squash_lands_what_was_judged() {
     landed_once(&stage, &pull).await;
 }
 
+/// What a squashed commit is called and whom it credits, the repository's settings say.
+#[tokio::test]
+async fn a_merge_call_names_the_head_and_the_method_and_puts_no_words_or_names_into_the_commit() {
+    for method in ["merge", "squash"] {
+        let policy = POLICY.replace("merge:\n", &format!("merge:\n  method: {method}\n"));
+        let stage = Stage::with_policy(&policy).await;
+        let pull = stage.open_pull().await;
+        let head = pull.head().unwrap();
+        stage.clear(&pull).await;
+        let calls = stage.github.calls_to("PUT", "/merge");
+        let said = serde_json::json!({ "sha": head, "merge_method": method });
+        assert_eq!(calls.last().unwrap().body, said);
+    }
+}
+
 #[tokio::test]
 async fn a_merge_whose_answer_was_lost_is_read_back_and_not_tried_again() {
     let stage = Stage::new().await;
