@@ -41,7 +41,7 @@ use crate::github::{Answer, Reads, Refused};
 use crate::store::{Store, Stored, Versioned};
 use recall::{
     as_first_written, fill_from_head, fill_from_memory, fill_from_requests, first_sight,
-    missed_asks, pushers, remember_lists, unread,
+    missed_asks, place_ages, pushers, remember_lists, unread,
 };
 use wants::{Wants, lists_every_file, reported_twice, wants};
 
@@ -393,6 +393,7 @@ impl Gather {
             refusal: None,
             pushers: Vec::new(),
             head_since: None,
+            base_since: None,
             head_seen_at: None,
             since: BTreeMap::new(),
         }
@@ -533,7 +534,7 @@ impl Gather {
             }
         }
         let mut memory = memory.clone();
-        snapshot.head_since = memory.value.head_since;
+        place_ages(&mut snapshot, &memory.value);
         memory
             .value
             .asks

@@ -273,6 +273,9 @@ pub struct Review {
     /// The delivery of its submission told that head; else a list did, later.
     #[serde(default)]
     pub head_told: bool,
+    /// The base that it was given for; `None` where no delivery told.
+    #[serde(default)]
+    pub base: Option<BaseRef>,
     /// When it was submitted.
     pub submitted_at: Option<Timestamp>,
     /// Its text; kept only where it holds an evidence block.
@@ -580,6 +583,8 @@ pub struct Snapshot {
     pub pushers: Vec<Actor>,
     /// The head is not younger than this; `None` where no delivery and no read told.
     pub head_since: Option<Timestamp>,
+    /// When it was last seen to have another base; `None` where it never was.
+    pub base_since: Option<Timestamp>,
     /// When a pass first saw this head; `None` in that very pass.
     pub head_seen_at: Option<Timestamp>,
     /// Since when each gate has been in the state it was last seen in, for this head.

@@ -177,6 +177,7 @@ pub fn review(id: u64, author: Actor, state: ReviewState) -> Review {
         state,
         head: Some(head('b')),
         head_told: true,
+        base: BaseRef::parse("main").ok(),
         submitted_at: Some(time("03-04 11:00")),
         body: String::new(),
         edited: false,
@@ -371,6 +372,7 @@ pub fn snapshot() -> Snapshot {
         refusal: None,
         pushers: Vec::new(),
         head_since: Some(time("03-04 08:59")),
+        base_since: None,
         head_seen_at: Some(time("03-04 09:00")),
         since: std::collections::BTreeMap::new(),
     };

@@ -20,6 +20,12 @@ pub fn fill_from_head(snapshot: &mut Snapshot, head: &HeadMemory) {
     snapshot.workflows = Fetched::Known(Listing::whole(head.workflows.clone()));
 }
 
+/// Since when head and base are what they are.
+pub fn place_ages(snapshot: &mut Snapshot, memory: &PullMemory) {
+    snapshot.head_since = memory.head_since;
+    snapshot.base_since = memory.base_since;
+}
+
 /// Who pushed this head to the pull request's own branch. The same commit on another branch, such as a verifier
 /// puts there to work on it, makes nobody an author.
 pub fn pushers(pull: &PullRequest, head: &HeadMemory) -> Vec<Actor> {
@@ -31,7 +37,7 @@ pub fn pushers(pull: &PullRequest, head: &HeadMemory) -> Vec<Actor> {
 }
 
 pub fn fill_from_memory(snapshot: &mut Snapshot, memory: &PullMemory) {
-    snapshot.head_since = memory.head_since;
+    place_ages(snapshot, memory);
     snapshot.reviews = Fetched::Known(Listing::whole(memory.reviews.values().cloned().collect()));
     snapshot.comments = Fetched::Known(Listing::whole(memory.comments.values().cloned().collect()));
 }

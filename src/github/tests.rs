@@ -335,15 +335,15 @@ async fn a_server_that_gave_up_waiting_is_asked_again_and_no_write_goes_out_twic
             .into_iter()
             .filter(|line| !line.contains("access_tokens"))
     };
-    let read = server.client.commit(&repo(), &tip()).await;
+    let (repo, head, page) = (repo(), head(), page());
+    let read = server.client.commit(&repo, &tip()).await;
     assert_eq!(read, Err(Refused::NoAnswer("too slow".into())));
     assert_eq!(reads().count(), 3);
-    let written = server.client.create_check(&repo(), &head(), "x", &page());
-    assert!(matches!(written.await, Err(Refused::NoAnswer(_))));
-    let merged = server
-        .client
-        .merge(&repo(), number(), &head(), Method::Merge);
-    assert!(matches!(merged.await, MergeAnswer::Unknown(_)));
+    let written = server.client.create_check(&repo, &head, "x", &page).await;
+    assert!(matches!(written, Err(Refused::NoAnswer(_))));
+    let merge = server.client.merge(&repo, number(), &head, Method::Merge);
+    let merged = merge.await;
+    assert!(matches!(merged, MergeAnswer::Unknown(_)), "{merged:?}");
     assert_eq!(reads().count(), 5);
 }
 

@@ -259,6 +259,45 @@ async fn a_retarget_widens_the_difference_and_voids_what_was_verified() {
     assert_eq!(stage.merge_calls(), 0);
 }
 
+/// GitHub dismisses nothing at a retarget unless a rule of the new base says so.
+#[tokio::test]
+async fn a_retarget_voids_what_people_approved_under_the_base_before_heard_or_unheard() {
+    let policy = "version: 1\nagents: { authors: ['acme-agent[bot]'] }\n\
+        gates: { checks: { required: [unit] }, approvals: { count: 1 } }\n\
+        merge: { when: ready, others: ready, base_branches: [main] }\n";
+    for heard in [true, false] {
+        let stage = Stage::with_policy(policy).await;
+        let bob = stage.github.user("bob");
+        stage.shop.allow(&bob, Permission::Write).unwrap();
+        let (shop, agent) = (&stage.shop, &stage.agent);
+        let lower = Edits::write("src/hidden.rs", "pub fn hidden() {}\n");
+        agent.push(shop, "lower", "Lower", lower).unwrap();
+        agent.branch(shop, "agent/start", "lower").unwrap();
+        let upper = Edits::write("src/start.rs", AFTER);
+        agent.push(shop, "agent/start", "Upper", upper).unwrap();
+        let opened = agent.open_pull(shop, "agent/start", "lower", "Upper");
+        let pull = opened.unwrap();
+        stage.settle().await;
+        stage.unit_passes(&pull).await;
+        stage.clock.advance(chrono::Duration::seconds(5));
+        bob.review(&pull, ReviewState::Approved, "Yes.").unwrap();
+        stage.clock.advance(chrono::Duration::seconds(5));
+        agent.retarget(&pull, "main").unwrap();
+        if !heard {
+            stage.github.lose_pending();
+        }
+        stage.settle().await;
+        stage.sweep().await;
+        let said = stage.told(&pull).await;
+        assert_eq!(stage.state(&pull, "approvals").await, "waiting", "{said}");
+        assert_eq!(stage.merge_calls(), 0);
+        stage.after(60).await;
+        bob.review(&pull, ReviewState::Approved, "All.").unwrap();
+        stage.settle().await;
+        assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+    }
+}
+
 #[tokio::test]
 async fn updating_the_branch_carries_no_review_over_to_the_new_head() {
     let stage = Stage::new().await;

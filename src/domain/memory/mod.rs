@@ -61,6 +61,8 @@ pub struct PullMemory {
     pub pull: Option<PullRequest>,
     /// When it was last changed when its head was first seen: the head is not younger than this.
     pub head_since: Option<Timestamp>,
+    /// When it was last changed when it was seen to have another base than before.
+    pub base_since: Option<Timestamp>,
     /// Its reviews, with the head that stood when each was first seen.
     pub reviews: BTreeMap<ReviewId, Review>,
     /// SHA-256 of each review's evidence text when it was first seen (see [`PullMemory::see_review`]).

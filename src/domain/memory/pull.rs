@@ -75,6 +75,10 @@ impl PullMemory {
         {
             self.head_since = Some(seen.updated_at);
         }
+        let known = self.pull.as_ref();
+        if known.is_some_and(|known| known.base != seen.base) {
+            self.base_since = Some(seen.updated_at);
+        }
         self.pull = Some(seen);
     }
 
@@ -108,8 +112,10 @@ impl PullMemory {
         if seen.head_told && !known.head_told {
             // What a list said may have been a later head.
             (known.head, known.head_told) = (seen.head, true);
+            known.base = seen.base;
         } else {
             known.head = known.head.take().or(seen.head);
+            known.base = known.base.take().or(seen.base);
         }
         known.submitted_at = known.submitted_at.or(seen.submitted_at);
         known.url = seen.url.or(known.url.take());

@@ -100,6 +100,7 @@ fn review(id: u64, state: ReviewState, body: &str, edited: bool) -> Review {
         state,
         head: Some(head(1)),
         head_told: true,
+        base: None,
         submitted_at: Some(at(1)),
         body: body.to_owned(),
         edited,
@@ -300,6 +301,20 @@ fn a_head_that_only_a_list_told_gives_way_to_the_one_that_the_submission_told() 
     assert_eq!(heads(vec![listed(2), listed(3)]), Some(head(2)));
     assert_eq!(heads(vec![listed(2), told.clone()]), Some(head(1)));
     assert_eq!(heads(vec![told.clone(), listed(2)]), Some(head(1)));
+}
+
+#[test]
+fn since_when_a_pull_request_has_its_base_is_known_once_it_had_another() {
+    let into = |second: i64, name: &str| {
+        pull_change(PullRequest {
+            base: base(name),
+            ..pull(second, 1)
+        })
+    };
+    let since = |changes: &[Change]| pulled(changes).base_since;
+    assert_eq!(since(&[into(1, "main"), into(2, "main")]), None);
+    let moved = [into(1, "lower"), into(2, "main"), into(3, "main")];
+    assert_eq!(since(&moved), Some(at(2)));
 }
 
 #[test]

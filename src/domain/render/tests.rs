@@ -58,6 +58,7 @@ fn blank() -> Verdict {
         rules: Fetched::NotAsked,
         pushers: Vec::new(),
         head_since: None,
+        base_since: None,
         hold: None,
         freeze: None,
         merge_requested: None,
