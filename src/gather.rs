@@ -41,7 +41,7 @@ use crate::github::{Answer, Reads, Refused};
 use crate::store::{Store, Stored, Versioned};
 use recall::{
     as_first_written, fill_from_head, fill_from_memory, fill_from_requests, first_sight,
-    missed_asks, place_ages, pushers, remember_lists, unread,
+    missed_asks, place_moves, remember_lists, unread,
 };
 use wants::{Wants, lists_every_file, reported_twice, wants};
 
@@ -282,7 +282,6 @@ impl Gather {
             self.reads.reviews(repo, kept.number),
             self.reads.comments(repo, kept.number),
         );
-        snapshot.pushers = pushers(&pull, &head.value);
         snapshot.runs = trouble.fact(runs);
         snapshot.statuses = trouble.fact(statuses);
         let wanted = wants.workflows || reported_twice(&snapshot);
@@ -391,7 +390,7 @@ impl Gather {
             asked: Vec::new(),
             overrides: Vec::new(),
             refusal: None,
-            pushers: Vec::new(),
+            pushes: Vec::new(),
             head_since: None,
             base_since: None,
             head_seen_at: None,
@@ -534,7 +533,7 @@ impl Gather {
             }
         }
         let mut memory = memory.clone();
-        place_ages(&mut snapshot, &memory.value);
+        place_moves(&mut snapshot, &memory.value);
         memory
             .value
             .asks

@@ -6,11 +6,13 @@
 
 mod asked;
 mod policy;
+mod pushed;
 
 use serde::{Deserialize, Serialize};
 
 pub use asked::{Asked, Why};
 pub use policy::{PolicyFact, PolicyOrigin};
+pub use pushed::Pushed;
 
 use super::model::{
     Actor, AppRef, BaseRef, CheckRunId, CommentId, HeadSha, Oid, PullNumber, RepoId, Repository,
@@ -579,8 +581,8 @@ pub struct Snapshot {
     pub overrides: Vec<super::request::Override>,
     /// The last refusal of a merge, if the head is still the same.
     pub refusal: Option<Refusal>,
-    /// Who is known to have pushed this head; a push whose delivery was lost is not known.
-    pub pushers: Vec<Actor>,
+    /// Who is known to have pushed its heads while it was open, also those that are none of its commits any more.
+    pub pushes: Vec<Pushed>,
     /// The head is not younger than this; `None` where no delivery and no read told.
     pub head_since: Option<Timestamp>,
     /// When it was last seen to have another base; `None` where it never was.

@@ -370,7 +370,7 @@ pub fn snapshot() -> Snapshot {
         asked: Vec::new(),
         overrides: Vec::new(),
         refusal: None,
-        pushers: Vec::new(),
+        pushes: Vec::new(),
         head_since: Some(time("03-04 08:59")),
         base_since: None,
         head_seen_at: Some(time("03-04 09:00")),

@@ -5,39 +5,28 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::facts::{Comment, Fetched, Listing, PullRequest, Review, Snapshot};
+use crate::domain::facts::{Comment, Fetched, Listing, Review, Snapshot};
 use crate::domain::memory::{HeadMemory, PullMemory, PullRecord};
-use crate::domain::model::{Actor, ReviewId};
+use crate::domain::model::ReviewId;
 use crate::domain::request::{Ask, MergeRequest, Pressed, Requests};
 
 /// Remembered lists are taken as whole: they can only say "not yet", since nothing succeeds on
 /// remembered facts.
 pub fn fill_from_head(snapshot: &mut Snapshot, head: &HeadMemory) {
-    let pull = snapshot.pull.known();
-    snapshot.pushers = pull.map_or_else(Vec::new, |pull| pushers(pull, head));
     snapshot.runs = Fetched::Known(Listing::whole(head.runs.values().cloned().collect()));
     snapshot.statuses = Fetched::Known(Listing::whole(head.statuses.values().cloned().collect()));
     snapshot.workflows = Fetched::Known(Listing::whole(head.workflows.clone()));
 }
 
-/// Since when head and base are what they are.
-pub fn place_ages(snapshot: &mut Snapshot, memory: &PullMemory) {
+/// Since when head and base are what they are, and who pushed.
+pub fn place_moves(snapshot: &mut Snapshot, memory: &PullMemory) {
+    snapshot.pushes.clone_from(&memory.pushes);
     snapshot.head_since = memory.head_since;
     snapshot.base_since = memory.base_since;
 }
 
-/// Who pushed this head to the pull request's own branch. The same commit on another branch, such as a verifier
-/// puts there to work on it, makes nobody an author.
-pub fn pushers(pull: &PullRequest, head: &HeadMemory) -> Vec<Actor> {
-    let here = head
-        .pushes
-        .iter()
-        .filter(|push| push.branch == pull.head_ref);
-    here.map(|push| push.by.clone()).collect()
-}
-
 pub fn fill_from_memory(snapshot: &mut Snapshot, memory: &PullMemory) {
-    place_ages(snapshot, memory);
+    place_moves(snapshot, memory);
     snapshot.reviews = Fetched::Known(Listing::whole(memory.reviews.values().cloned().collect()));
     snapshot.comments = Fetched::Known(Listing::whole(memory.comments.values().cloned().collect()));
 }

@@ -79,7 +79,7 @@ async fn a_verifier_that_pushed_commits_in_another_name_has_become_an_author() {
     }
     stage.settle().await;
     stage.clear(&pull).await;
-    still_waits(&stage, &pull, "codex-verify[bot] pushed this head").await;
+    still_waits(&stage, &pull, "codex-verify[bot] pushed some of it").await;
 }
 
 #[tokio::test]

@@ -147,8 +147,6 @@ pub enum Event {
         /// Whether the policy file is surely untouched: every commit is listed, none is forced, none
         /// names the file.
         policy_untouched: bool,
-        /// Who pushed.
-        sender: Option<Actor>,
     },
     /// A workflow run changed.
     Workflow {

@@ -87,7 +87,6 @@ pub(super) fn push(scene: Scene, body: &[u8]) -> Result<Event, Fault> {
     Ok(Event::Push {
         repo: scene.repo,
         branch,
-        sender: scene.sender,
         policy_untouched: policy_untouched(&body, before.as_ref(), after.as_ref()),
         before,
         after,

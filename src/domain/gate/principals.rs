@@ -8,14 +8,15 @@
 //! A person on the author's side is of the vendor "human": any model differs from it by vendor.
 //! What the policy leaves unsaid cannot be shown to differ.
 //!
-//! Known limit: only deliveries say who pushed; after a lost one nobody does. Left out: who gave commands. Who
-//! asks for a merge put nothing into it, and the gates are asked all the same.
+//! Known limit: only deliveries say who pushed to an open pull request; after a lost one nobody does, and nobody
+//! says who pushed before it was opened. Left out: who gave commands. Who asks for a merge put nothing into it, and
+//! the gates are asked all the same.
 
 use std::collections::BTreeSet;
 
 use super::Case;
 use crate::domain::evidence::Carrier;
-use crate::domain::model::{Actor, ActorId, ActorKind};
+use crate::domain::model::{Actor, ActorId, ActorKind, Oid};
 use crate::domain::policy::{Identity, Independence, Verifier};
 
 /// GitHub's own account, which commits what is merged or edited on its pages: nobody's principal.
@@ -65,7 +66,7 @@ impl AuthorSide {
                 }
             }
         }
-        for pusher in &case.snapshot.pushers {
+        for pusher in pushers(case) {
             if pusher.id.get() != WEB_FLOW && !side.ids.contains(&pusher.id) {
                 side.pushers.insert(pusher.id);
                 let login = pusher.login.as_str().to_ascii_lowercase();
@@ -95,7 +96,7 @@ impl AuthorSide {
     /// Why it is, or may be.
     pub fn excludes(&self, actor: &Actor) -> Result<(), String> {
         if self.pushers.contains(&actor.id) {
-            return Err(format!("{} pushed this head", actor.login));
+            return Err(format!("{} pushed some of it", actor.login));
         }
         if self.ids.contains(&actor.id) {
             return Err(format!("{} wrote some of it", actor.login));
@@ -121,7 +122,7 @@ impl AuthorSide {
                 "{WORKFLOWS} wrote some of it, which may be this workflow"
             )),
             Carrier::Workflow { .. } if self.pushed_by.contains(WORKFLOWS) => Err(format!(
-                "{WORKFLOWS} pushed this head, which may be this workflow"
+                "{WORKFLOWS} pushed some of it, which may be this workflow"
             )),
             // Whose a key is, the policy alone says.
             Carrier::Workflow { .. } | Carrier::Key(_) => self.all_read(),
@@ -130,7 +131,7 @@ impl AuthorSide {
                 if self.logins.contains(&bot) {
                     Err(format!("{bot} wrote some of it"))
                 } else if self.pushed_by.contains(&bot) {
-                    Err(format!("{bot} pushed this head"))
+                    Err(format!("{bot} pushed some of it"))
                 } else {
                     self.all_read()
                 }
@@ -145,6 +146,19 @@ impl AuthorSide {
             None => Ok(()),
         }
     }
+}
+
+/// Who pushed something that is still among the commits.
+fn pushers<'a>(case: &'a Case<'_>) -> impl Iterator<Item = &'a Actor> {
+    let commits = case
+        .comparison()
+        .map(|comparison| &comparison.commits.items);
+    let commits = commits.map_or(&[][..], Vec::as_slice);
+    let there = move |head: &Oid| commits.iter().any(|commit| commit.sha == *head);
+    let pushes = case.snapshot.pushes.iter();
+    pushes
+        .filter(move |push| push.head == case.pull.head || there(&push.head.oid()))
+        .map(|push| &push.by)
 }
 
 /// What something was made by.

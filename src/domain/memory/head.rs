@@ -1,6 +1,6 @@
 //! How deliveries change what is remembered of a commit.
 
-use super::{Change, HeadMemory, PushedBy};
+use super::{Change, HeadMemory};
 use crate::domain::facts::{CheckRun, CommitStatus, RunStatus, WorkflowRun};
 use crate::domain::model::{SuiteId, Timestamp};
 
@@ -16,8 +16,8 @@ impl HeadMemory {
             Change::SuiteRerun(_, _, suite) => self.void_suite(*suite),
             Change::Status(_, _, status) => self.see_status(status),
             Change::Workflow(_, run) => self.see_workflow(run),
-            Change::Pushed(_, _, push) => self.see_push(push),
-            Change::Repo(_)
+            Change::Pushed(..)
+            | Change::Repo(_)
             | Change::RepoSeen(_)
             | Change::RepoInactive(_)
             | Change::InstallationActive(..)
@@ -65,14 +65,6 @@ impl HeadMemory {
         });
         if newer {
             self.statuses.insert(seen.context.clone(), seen.clone());
-        }
-    }
-
-    /// Each account once a branch. Kept sorted, so that the order of arrival does not show.
-    fn see_push(&mut self, seen: &PushedBy) {
-        let place = |push: &PushedBy| (push.branch.clone(), push.by.id);
-        if let Err(at) = self.pushes.binary_search_by_key(&place(seen), place) {
-            self.pushes.insert(at, seen.clone());
         }
     }
 

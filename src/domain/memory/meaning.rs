@@ -5,12 +5,10 @@
 //! run's buttons are the exception, since a person pressed them; GitHub shows them only to people who
 //! may write to the repository, and delivers the press only to the App that made the run.
 
-use super::{Change, Confirm, Labelled, Meaning, PushedBy, Touch, Wake};
+use super::{Change, Confirm, Labelled, Meaning, Touch, Wake};
 use crate::domain::event::{Event, holds_evidence};
-use crate::domain::facts::{CheckRun, Comment, Hold, PolicyOrigin, PullRequest, RunStatus};
-use crate::domain::model::{
-    Actor, AppId, HeadSha, InstallationId, Key, PullNumber, Repository, Timestamp,
-};
+use crate::domain::facts::{CheckRun, Comment, Hold, PolicyOrigin, PullRequest, Pushed, RunStatus};
+use crate::domain::model::{Actor, AppId, InstallationId, Key, PullNumber, Repository, Timestamp};
 use crate::domain::request::{Ask, PressedVerify};
 
 use super::head::RERUN;
@@ -150,19 +148,15 @@ fn pull_changed(
     }
     let mut changes = vec![Change::Pull(repo.id, Box::new(pull.clone()))];
     if let (Some(by), "synchronize") = (sender, action) {
-        let branch = pull.head_ref.clone();
-        changes.push(pushed_by(repo, &pull.head, branch, by));
+        let (head, by) = (pull.head.clone(), by.clone());
+        let push = Pushed { head, by };
+        changes.push(Change::Pushed(repo.id, pull.number, push));
     }
     Meaning {
         changes,
         wakes,
         note: format!("{}#{} {action} by {}", repo.name, pull.number, who(sender)),
     }
-}
-
-fn pushed_by(repo: &Repository, head: &HeadSha, branch: String, by: &Actor) -> Change {
-    let by = by.clone();
-    Change::Pushed(repo.id, head.clone(), PushedBy { branch, by })
 }
 
 fn commented(
@@ -414,7 +408,6 @@ fn pushed(event: &Event) -> Meaning {
         before,
         after,
         policy_untouched,
-        sender,
     } = event
     else {
         return Meaning::default();
@@ -425,22 +418,14 @@ fn pushed(event: &Event) -> Meaning {
         wakes.push(dispatches(repo));
         wakes.extend(who_has_its_default(repo));
     }
-    let mut changes = vec![Change::Tip {
-        repo: repo.id,
-        base: branch.clone(),
-        before: before.clone(),
-        after: after.clone(),
-        policy_untouched: *policy_untouched,
-    }];
-    // Nobody's work is judged at the default branch.
-    if let (Some(by), Some(tip)) = (sender, after)
-        && default != Some(branch)
-    {
-        let head = HeadSha::from(tip.clone());
-        changes.push(pushed_by(repo, &head, branch.to_string(), by));
-    }
     Meaning {
-        changes,
+        changes: vec![Change::Tip {
+            repo: repo.id,
+            base: branch.clone(),
+            before: before.clone(),
+            after: after.clone(),
+            policy_untouched: *policy_untouched,
+        }],
         wakes,
         note: match after {
             Some(tip) => format!("{branch} of {} moved to {}", repo.name, tip.short()),

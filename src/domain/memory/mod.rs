@@ -44,12 +44,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::facts::{
-    CheckRun, Comment, CommitStatus, Comparison, Hold, PlatformRule, PullRequest, Refusal, Review,
-    WorkflowRun,
+    CheckRun, Comment, CommitStatus, Comparison, Hold, PlatformRule, PullRequest, Pushed, Refusal,
+    Review, WorkflowRun,
 };
 use super::model::{
-    Actor, BaseRef, CheckRunId, CommentId, HeadSha, InstallationId, Key, Oid, PolicyDigest,
-    PullNumber, RepoId, Repository, ReviewId, Timestamp,
+    BaseRef, CheckRunId, CommentId, HeadSha, InstallationId, Key, Oid, PolicyDigest, PullNumber,
+    RepoId, Repository, ReviewId, Timestamp,
 };
 use super::request::{Ask, Pressed, PressedVerify, Reply, Requests};
 
@@ -63,6 +63,8 @@ pub struct PullMemory {
     pub head_since: Option<Timestamp>,
     /// When it was last changed when it was seen to have another base than before.
     pub base_since: Option<Timestamp>,
+    /// Who pushed its heads while it was open.
+    pub pushes: Vec<Pushed>,
     /// Its reviews, with the head that stood when each was first seen.
     pub reviews: BTreeMap<ReviewId, Review>,
     /// SHA-256 of each review's evidence text when it was first seen (see [`PullMemory::see_review`]).
@@ -89,19 +91,8 @@ pub struct HeadMemory {
     pub statuses: BTreeMap<String, CommitStatus>,
     /// Workflow runs.
     pub workflows: Vec<WorkflowRun>,
-    /// Who pushed it, and to which branch.
-    pub pushes: Vec<PushedBy>,
     /// When GitHub was last asked which pull requests have this head, and knew none.
     pub no_pulls_at: Option<Timestamp>,
-}
-
-/// Somebody put a commit at the tip of a branch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PushedBy {
-    /// The branch's name.
-    pub branch: String,
-    /// Who.
-    pub by: Actor,
 }
 
 /// The policy's text at one tip of a branch.
@@ -267,7 +258,7 @@ pub enum Change {
     SuiteRerun(RepoId, HeadSha, super::model::SuiteId),
     Status(RepoId, HeadSha, CommitStatus),
     Workflow(RepoId, WorkflowRun),
-    Pushed(RepoId, HeadSha, PushedBy),
+    Pushed(RepoId, PullNumber, Pushed),
     Tip {
         repo: RepoId,
         base: BaseRef,

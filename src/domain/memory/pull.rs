@@ -4,9 +4,12 @@ use sha2::{Digest, Sha256};
 
 use super::{Change, PullMemory};
 use crate::domain::event::holds_evidence;
-use crate::domain::facts::{Comment, PullRequest, PullState, Review, ReviewState};
+use crate::domain::facts::{Comment, PullRequest, PullState, Pushed, Review, ReviewState};
 use crate::domain::model::CommentId;
 use crate::domain::request::Ask;
+
+/// How many pushes to one pull request are kept. Who pushes more often is among the last ones.
+const PUSHES_KEPT: usize = 1_000;
 
 impl PullMemory {
     /// Applies a change that is about this pull request; any other changes nothing.
@@ -23,6 +26,7 @@ impl PullMemory {
             }
             Change::Verify(_, _, pressed) => self.pressed.verify = Some(pressed.clone()),
             Change::Asked(_, _, ask) => self.hear_of(ask.clone()),
+            Change::Pushed(_, _, push) => self.see_push(push),
             Change::Repo(_)
             | Change::RepoSeen(_)
             | Change::RepoInactive(_)
@@ -31,7 +35,6 @@ impl PullMemory {
             | Change::SuiteRerun(..)
             | Change::Status(..)
             | Change::Workflow(..)
-            | Change::Pushed(..)
             | Change::IssueTouched(..)
             | Change::AskedOnIssue(..)
             | Change::Tip { .. } => {}
@@ -64,6 +67,16 @@ impl PullMemory {
         }
         self.comparison.take_if(|made| made.head != seen.head);
         self.know_pull(seen.clone());
+    }
+
+    /// Keeps each account once a head, and no more than the last [`PUSHES_KEPT`].
+    fn see_push(&mut self, seen: &Pushed) {
+        let same = |push: &Pushed| push.head == seen.head && push.by.id == seen.by.id;
+        if !self.pushes.iter().any(same) {
+            self.pushes.push(seen.clone());
+            let over = self.pushes.len().saturating_sub(PUSHES_KEPT);
+            self.pushes.drain(..over);
+        }
     }
 
     /// Takes a pull request's fields for the ones that stand.

@@ -6,8 +6,8 @@ mod repo;
 
 use super::*;
 use crate::domain::facts::{
-    CheckRun, Comment, CommitStatus, Conclusion, Listing, PullState, ReviewState, RunStatus,
-    StatusState,
+    CheckRun, Comment, CommitStatus, Conclusion, Listing, PullState, Pushed, ReviewState,
+    RunStatus, StatusState,
 };
 use crate::domain::model::{
     Actor, ActorId, ActorKind, AppId, AppRef, Login, RepoName, StatusId, SuiteId, WorkflowRunId,
@@ -318,25 +318,24 @@ fn since_when_a_pull_request_has_its_base_is_known_once_it_had_another() {
 }
 
 #[test]
-fn everybody_who_pushed_a_commit_is_remembered_once_a_branch() {
-    let pushed = |by: Actor, branch: &str| {
-        let branch = branch.to_owned();
-        Change::Pushed(repo_id(), head(1), PushedBy { branch, by })
+fn everybody_who_pushed_a_head_is_remembered_once() {
+    let pushed = |by: Actor, tip: u8| {
+        let head = head(tip);
+        Change::Pushed(repo_id(), number(3), Pushed { head, by })
     };
     let bob = || Actor {
         id: ActorId::new(6).unwrap(),
         ..ann()
     };
     let heard = [
-        pushed(ann(), "b"),
-        pushed(bob(), "a"),
-        pushed(ann(), "b"),
-        pushed(ann(), "a"),
+        pushed(ann(), 2),
+        pushed(bob(), 1),
+        pushed(ann(), 2),
+        pushed(ann(), 1),
     ];
-    let told = headed(&heard).pushes.into_iter();
-    let told: Vec<_> = told.map(|push| (push.branch, push.by.id.get())).collect();
-    let expected = [("a", 5), ("a", 6), ("b", 5)];
-    assert_eq!(told, expected.map(|(branch, id)| (branch.to_owned(), id)));
+    let told = pulled(&heard).pushes.into_iter();
+    let told: Vec<_> = told.map(|push| (push.head, push.by.id.get())).collect();
+    assert_eq!(told, [(head(2), 5), (head(1), 6), (head(1), 5)]);
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn blank() -> Verdict {
         teams: BTreeMap::new(),
         comparison: Fetched::NotAsked,
         rules: Fetched::NotAsked,
-        pushers: Vec::new(),
+        pushes: Vec::new(),
         head_since: None,
         base_since: None,
         hold: None,

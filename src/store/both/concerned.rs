@@ -55,7 +55,6 @@ impl Touched {
             Change::IssueTouched(repo, ..) | Change::AskedOnIssue(repo, ..) => {
                 self.issues(tx, *repo).await?.apply(change);
             }
-            Change::Pushed(repo, head, _) => self.head(tx, *repo, head).await?.apply(change),
             Change::Workflow(repo, run) => self.head(tx, *repo, &run.head).await?.apply(change),
         }
         Ok(())

@@ -230,7 +230,6 @@ fn a_push_moves_the_tip_and_wakes_what_wants_to_enter() {
         before: Some(oid(1)),
         after: Some(oid(2)),
         policy_untouched: true,
-        sender: Some(ann()),
     };
     let meaning = means(&event);
     assert_eq!(meaning.changes[1], push(1, 2));
@@ -241,36 +240,13 @@ fn a_push_moves_the_tip_and_wakes_what_wants_to_enter() {
 }
 
 #[test]
-fn who_pushes_a_branch_is_remembered_with_the_commit_that_it_leads_to() {
-    let by_ann = |branch: &str| {
-        let (branch, by) = (branch.to_owned(), ann());
-        Change::Pushed(repo_id(), head(2), PushedBy { branch, by })
-    };
-    let to = |branch: &str, sender| Event::Push {
-        repo: Repository {
-            default_branch: Some(base("main")),
-            ..repository()
-        },
-        branch: base(branch),
-        before: None,
-        after: Some(oid(2)),
-        policy_untouched: true,
-        sender,
-    };
-    let said = |event: &Event| means(event).changes;
-    assert!(said(&to("other", Some(ann()))).contains(&by_ann("other")));
-    let who = |event: &Event| {
-        let changes = said(event);
-        let mut pushed = changes.iter().map(|one| matches!(one, Change::Pushed(..)));
-        pushed.any(|one| one)
-    };
-    assert!(!who(&to("other", None)));
-    assert!(!who(&to("main", Some(ann()))));
-    let moved = pull_event("synchronize", pull(2, 2), false);
-    assert!(said(&moved).contains(&by_ann("agent/fix")));
-    // Whoever opens, labels or edits it pushes nothing.
+fn who_pushes_to_a_pull_request_is_remembered_with_the_head_and_nobody_else_is() {
+    let (head, by) = (head(2), ann());
+    let pushed = Change::Pushed(repo_id(), number(3), Pushed { head, by });
+    let said = |action: &str| means(&pull_event(action, pull(2, 2), false)).changes;
+    assert!(said("synchronize").contains(&pushed));
     for action in ["opened", "reopened", "labeled", "edited", "closed"] {
-        assert!(!who(&pull_event(action, pull(2, 2), false)), "{action}");
+        assert!(!said(action).contains(&pushed), "{action}");
     }
 }
 
@@ -291,7 +267,6 @@ fn a_push_that_may_change_the_default_policy_wakes_the_whole_installation() {
             before: Some(oid(1)),
             after: Some(oid(2)),
             policy_untouched,
-            sender: None,
         })
     };
     let everybody = (Wake::Installation(defaults().installation), Confirm::Always);
