@@ -41,7 +41,7 @@ use crate::github::{Answer, Reads, Refused};
 use crate::store::{Store, Stored, Versioned};
 use recall::{
     as_first_written, fill_from_head, fill_from_memory, fill_from_requests, first_sight,
-    missed_asks, remember_lists, unread,
+    missed_asks, place_moves, remember_lists, unread,
 };
 use wants::{Wants, lists_every_file, reported_twice, wants};
 
@@ -390,6 +390,9 @@ impl Gather {
             asked: Vec::new(),
             overrides: Vec::new(),
             refusal: None,
+            pushes: Vec::new(),
+            head_since: None,
+            base_since: None,
             head_seen_at: None,
             since: BTreeMap::new(),
         }
@@ -530,6 +533,7 @@ impl Gather {
             }
         }
         let mut memory = memory.clone();
+        place_moves(&mut snapshot, &memory.value);
         memory
             .value
             .asks

@@ -6,11 +6,13 @@
 
 mod asked;
 mod policy;
+mod pushed;
 
 use serde::{Deserialize, Serialize};
 
 pub use asked::{Asked, Why};
 pub use policy::{PolicyFact, PolicyOrigin};
+pub use pushed::Pushed;
 
 use super::model::{
     Actor, AppRef, BaseRef, CheckRunId, CommentId, HeadSha, Oid, PullNumber, RepoId, Repository,
@@ -270,6 +272,12 @@ pub struct Review {
     /// The head that stood when the review was first seen. GitHub's own `commit_id` can move to a
     /// newer head after an update-branch merge, so only the first sight counts.
     pub head: Option<HeadSha>,
+    /// The delivery of its submission told that head; else a list did, later.
+    #[serde(default)]
+    pub head_told: bool,
+    /// The base that it was given for; `None` where no delivery told.
+    #[serde(default)]
+    pub base: Option<BaseRef>,
     /// When it was submitted.
     pub submitted_at: Option<Timestamp>,
     /// Its text; kept only where it holds an evidence block.
@@ -573,6 +581,12 @@ pub struct Snapshot {
     pub overrides: Vec<super::request::Override>,
     /// The last refusal of a merge, if the head is still the same.
     pub refusal: Option<Refusal>,
+    /// Who is known to have pushed its heads while it was open, also those that are none of its commits any more.
+    pub pushes: Vec<Pushed>,
+    /// The head is not younger than this; `None` where no delivery and no read told.
+    pub head_since: Option<Timestamp>,
+    /// When it was last seen to have another base; `None` where it never was.
+    pub base_since: Option<Timestamp>,
     /// When a pass first saw this head; `None` in that very pass.
     pub head_seen_at: Option<Timestamp>,
     /// Since when each gate has been in the state it was last seen in, for this head.

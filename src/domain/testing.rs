@@ -176,6 +176,8 @@ pub fn review(id: u64, author: Actor, state: ReviewState) -> Review {
         author: Some(author),
         state,
         head: Some(head('b')),
+        head_told: true,
+        base: BaseRef::parse("main").ok(),
         submitted_at: Some(time("03-04 11:00")),
         body: String::new(),
         edited: false,
@@ -368,6 +370,9 @@ pub fn snapshot() -> Snapshot {
         asked: Vec::new(),
         overrides: Vec::new(),
         refusal: None,
+        pushes: Vec::new(),
+        head_since: Some(time("03-04 08:59")),
+        base_since: None,
         head_seen_at: Some(time("03-04 09:00")),
         since: std::collections::BTreeMap::new(),
     };

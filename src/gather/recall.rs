@@ -18,7 +18,15 @@ pub fn fill_from_head(snapshot: &mut Snapshot, head: &HeadMemory) {
     snapshot.workflows = Fetched::Known(Listing::whole(head.workflows.clone()));
 }
 
+/// Since when head and base are what they are, and who pushed.
+pub fn place_moves(snapshot: &mut Snapshot, memory: &PullMemory) {
+    snapshot.pushes.clone_from(&memory.pushes);
+    snapshot.head_since = memory.head_since;
+    snapshot.base_since = memory.base_since;
+}
+
 pub fn fill_from_memory(snapshot: &mut Snapshot, memory: &PullMemory) {
+    place_moves(snapshot, memory);
     snapshot.reviews = Fetched::Known(Listing::whole(memory.reviews.values().cloned().collect()));
     snapshot.comments = Fetched::Known(Listing::whole(memory.comments.values().cloned().collect()));
 }

@@ -207,7 +207,10 @@ impl Client {
         loop {
             let answered = self.once(who, &ask).await;
             let again = match &answered {
-                Ok(reply) => reply.status.is_server_error(),
+                Ok(reply) => {
+                    reply.status.is_server_error()
+                        || reply.status == http::StatusCode::REQUEST_TIMEOUT
+                }
                 Err(refused) => matches!(refused, Refused::NoAnswer(_)),
             };
             match pauses.next() {

@@ -100,6 +100,20 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_that_is_just_near_enough_is_taken_and_one_that_is_not_waits_the_difference() {
+        let mut pace = Pace::default();
+        let gap = PATIENCE;
+        let turns: Vec<_> = (0..5)
+            .map(|_| pace.turn(Class::Check, false, gap, at(0)))
+            .collect();
+        // Three at once, the next after just the longest wait; the one after it would wait twice that.
+        let later = Turn::Later(PATIENCE);
+        assert_eq!(turns[..4], [0, 0, 0, PATIENCE.num_seconds()].map(after));
+        assert_eq!(turns[4], later);
+        assert_eq!(pace.turn(Class::Merge, false, gap, at(0)), after(0));
+    }
+
+    #[test]
     fn one_pass_writes_at_once_and_many_a_second_apart() {
         let mut pace = Pace::default();
         let mut turn = |now| pace.turn(Class::Check, false, GAP, at(now));

@@ -209,6 +209,9 @@ mod tests {
         assert_eq!(reset(5), Some(1));
         assert_eq!(reset(i64::MAX), Some(3_600));
         assert_eq!(seconds(429, &[("retry-after", "soon")], ""), Some(60));
+        for (told, kept) in [("3599", 3_599), ("3600", 3_600), ("3601", 3_600), ("0", 1)] {
+            assert_eq!(seconds(429, &[("retry-after", told)], ""), Some(kept));
+        }
     }
 
     #[test]

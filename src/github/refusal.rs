@@ -236,6 +236,8 @@ pub(super) mod tests {
         assert_eq!(page.message(), "Bad Gateway");
         let long = json!({ "message": "x".repeat(5_000) }).to_string();
         assert_eq!(reply(422, long).message().len(), LONGEST_MESSAGE);
+        let just = json!({ "message": "x".repeat(LONGEST_MESSAGE) }).to_string();
+        assert_eq!(reply(422, just).message().len(), LONGEST_MESSAGE);
     }
 
     #[test]
@@ -288,5 +290,8 @@ pub(super) mod tests {
         assert_eq!(meaning("FORBIDDEN", "x"), Refused::Forbidden("x".into()));
         assert!(matches!(meaning("NEW", "x"), Refused::Unreadable(_)));
         assert!(matches!(graphql_refusal(&[]), Refused::Unreadable(_)));
+        let long = "x".repeat(LONGEST_MESSAGE + 1);
+        let quoted = meaning("FORBIDDEN", &long);
+        assert_eq!(quoted, Refused::Forbidden(long[1..].to_owned()));
     }
 }

@@ -318,6 +318,35 @@ async fn a_read_is_tried_again_twice_and_no_more() {
     assert_eq!(server.lines().len(), 3);
 }
 
+/// A server that gave up waiting (408) does not say what it did, as one that failed does not.
+#[tokio::test]
+async fn a_server_that_gave_up_waiting_is_asked_again_and_no_write_goes_out_twice() {
+    let slow = |seen: &Seen| match is_mint(seen) {
+        true => None,
+        false => status(408, "too slow"),
+    };
+    let server = Server::start(slow).await;
+    assert!(matches!(app_is(&server).await, Err(Refused::NoAnswer(_))));
+    assert_eq!(server.lines().len(), 3);
+    let server = Server::start(slow).await;
+    let reads = || {
+        server
+            .lines()
+            .into_iter()
+            .filter(|line| !line.contains("access_tokens"))
+    };
+    let (repo, head, page) = (repo(), head(), page());
+    let read = server.client.commit(&repo, &tip()).await;
+    assert_eq!(read, Err(Refused::NoAnswer("too slow".into())));
+    assert_eq!(reads().count(), 3);
+    let written = server.client.create_check(&repo, &head, "x", &page).await;
+    assert!(matches!(written, Err(Refused::NoAnswer(_))));
+    let merge = server.client.merge(&repo, number(), &head, Method::Merge);
+    let merged = merge.await;
+    assert!(matches!(merged, MergeAnswer::Unknown(_)), "{merged:?}");
+    assert_eq!(reads().count(), 5);
+}
+
 #[tokio::test]
 async fn a_read_that_was_answered_for_good_is_not_tried_again() {
     for code in [401, 403, 404, 409, 422] {

@@ -52,6 +52,18 @@ pub(super) struct Bounds {
     pub fixed: bool,
 }
 
+impl Bounds {
+    /// What a mutant that ended so gets for one more try; `None` where it gets none.
+    fn once_more(self, ended: MutantStatus) -> Option<Self> {
+        let again = ended == MutantStatus::Timeout && !self.fixed;
+        again.then(|| Self {
+            build: self.build * 2,
+            test: self.test * 2,
+            fixed: true,
+        })
+    }
+}
+
 /// What a hunt needs.
 pub(super) struct Hunt<'a> {
     pub yard: &'a Yard,
@@ -364,13 +376,8 @@ impl Hunt<'_> {
             let _one_of_many = shared.alone.read().await;
             self.run(workshop, spot, mutant, self.bounds).await?
         };
-        if fate.status == MutantStatus::Timeout && !self.bounds.fixed {
+        if let Some(longer) = self.bounds.once_more(fate.status) {
             let _nobody_else = shared.alone.write().await;
-            let longer = Bounds {
-                build: self.bounds.build * 2,
-                test: self.bounds.test * 2,
-                fixed: true,
-            };
             fate = self.run(workshop, spot, mutant, longer).await?;
         }
         let took = started.elapsed();
@@ -452,5 +459,37 @@ impl Hunt<'_> {
         let tests = self.tests(workshop, bounds.test).await?;
         let was_built = self.commands.build.is_some();
         Ok(reading::fate(self.baseline, &tests, was_built))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_mutant_out_of_time_has_one_more_try_with_twice_the_time_unless_the_caller_fixed_it() {
+        let seconds = Duration::from_secs;
+        let bounds = Bounds {
+            build: seconds(40),
+            test: seconds(30),
+            fixed: false,
+        };
+        let longer = bounds.once_more(MutantStatus::Timeout).unwrap();
+        assert_eq!((longer.build, longer.test), (seconds(80), seconds(60)));
+        // Not for ever: what runs out of that time as well has run out of time.
+        assert!(longer.once_more(MutantStatus::Timeout).is_none());
+        for ended in [
+            MutantStatus::Killed,
+            MutantStatus::Survived,
+            MutantStatus::Unviable,
+            MutantStatus::Skipped,
+        ] {
+            assert!(bounds.once_more(ended).is_none(), "{ended:?}");
+        }
+        let fixed = Bounds {
+            fixed: true,
+            ..bounds
+        };
+        assert!(fixed.once_more(MutantStatus::Timeout).is_none());
     }
 }

@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(Journal::open(&path, "another", true).unwrap().knows(), 0);
     }
 
-    /// B166: what a slow machine did is not remembered.
+    /// What a slow machine did is not remembered.
     #[test]
     fn time_outs_are_not_remembered() {
         let folder = tempfile::tempdir().unwrap();

@@ -119,7 +119,7 @@ async fn a_permission_and_an_event_that_the_app_does_not_ask_for_are_problems() 
     );
 }
 
-/// B146: what the account has not granted is named, and so is each thing that could not be read for it.
+/// What the account has not granted is named, and so is each thing that could not be read for it.
 #[tokio::test]
 async fn new_permissions_that_an_account_has_not_accepted_are_a_problem_by_name() {
     let stage = fitting().await;
@@ -213,7 +213,7 @@ async fn an_app_that_was_never_sent_anything_is_a_warning() {
     assert!(client.deliveries().await.unwrap().items.is_empty());
 }
 
-/// B198: the one text for a wrong id, a wrong key and a wrong clock becomes three.
+/// The one text for a wrong id, a wrong key and a wrong clock becomes three.
 #[tokio::test]
 async fn a_wrong_app_id_a_key_of_another_app_and_a_wrong_clock_are_told_apart() {
     let stage = fitting().await;

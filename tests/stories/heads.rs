@@ -1,8 +1,8 @@
 //! Heads and bases: a verdict speaks for one head, into one base, and for nothing else.
 
 use countersign::domain::ledger::Kind;
-use countersign::simulator::Edits;
 use countersign::simulator::world::Change;
+use countersign::simulator::{Edits, Permission, ReviewState};
 use serde_json::json;
 
 use crate::stage::{AFTER, Stage};
@@ -79,7 +79,47 @@ async fn a_lost_delivery_of_a_push_is_made_good_by_the_sweep() {
     assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
 }
 
-/// B076: whoever commits chooses a commit's date, and the platform may stop telling when it was pushed. What came
+/// What no delivery told of is read in a list, where GitHub says of it what is not so.
+#[tokio::test]
+async fn an_approval_whose_delivery_was_lost_is_not_carried_over_by_updating_the_branch() {
+    let policy = "version: 1\nagents: { authors: ['acme-agent[bot]'] }\n\
+        gates: { checks: { required: [unit] }, approvals: { count: 1 } }\n\
+        merge: { when: ready, others: ready, base_branches: [main] }\n";
+    let stage = Stage::with_policy(policy).await;
+    let bob = stage.github.user("bob");
+    stage.shop.allow(&bob, Permission::Write).unwrap();
+    let pull = stage.open_pull().await;
+    let old = pull.head().unwrap();
+    bob.review(&pull, ReviewState::Approved, "Yes.").unwrap();
+    stage.github.lose_pending();
+    stage.after(60).await;
+    let edits = Edits::write("README.md", "# The shop\n");
+    stage
+        .alice
+        .push(&stage.shop, "main", "Say which", edits)
+        .unwrap();
+    stage.alice.update_branch(&pull).unwrap();
+    stage.settle().await;
+    let head = pull.head().unwrap();
+    assert_ne!(head, old);
+    let of_head = stage.shop.look(|repo| {
+        let mut reviews = repo.reviews.values();
+        reviews.all(|review| review.commit_id == head)
+    });
+    assert!(of_head.unwrap(), "GitHub says so");
+    stage.unit_passes(&pull).await;
+    stage.sweep().await;
+    assert_eq!(stage.state(&pull, "approvals").await, "waiting");
+    assert_eq!(stage.merge_calls(), 0);
+    // What is given for the merge counts for it, heard or unheard.
+    stage.after(60).await;
+    bob.review(&pull, ReviewState::Approved, "Still.").unwrap();
+    stage.github.lose_pending();
+    stage.sweep().await;
+    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+}
+
+/// Whoever commits chooses a commit's date, and the platform may stop telling when it was pushed. What came
 /// later is told by the order in which it was heard of alone.
 #[tokio::test]
 async fn the_dates_that_commits_bear_order_nothing() {
@@ -217,6 +257,45 @@ async fn a_retarget_widens_the_difference_and_voids_what_was_verified() {
     let words = "it was made against `lower`, and the base is `main` now";
     assert!(said.contains(words), "{said}");
     assert_eq!(stage.merge_calls(), 0);
+}
+
+/// GitHub dismisses nothing at a retarget unless a rule of the new base says so.
+#[tokio::test]
+async fn a_retarget_voids_what_people_approved_under_the_base_before_heard_or_unheard() {
+    let policy = "version: 1\nagents: { authors: ['acme-agent[bot]'] }\n\
+        gates: { checks: { required: [unit] }, approvals: { count: 1 } }\n\
+        merge: { when: ready, others: ready, base_branches: [main] }\n";
+    for heard in [true, false] {
+        let stage = Stage::with_policy(policy).await;
+        let bob = stage.github.user("bob");
+        stage.shop.allow(&bob, Permission::Write).unwrap();
+        let (shop, agent) = (&stage.shop, &stage.agent);
+        let lower = Edits::write("src/hidden.rs", "pub fn hidden() {}\n");
+        agent.push(shop, "lower", "Lower", lower).unwrap();
+        agent.branch(shop, "agent/start", "lower").unwrap();
+        let upper = Edits::write("src/start.rs", AFTER);
+        agent.push(shop, "agent/start", "Upper", upper).unwrap();
+        let opened = agent.open_pull(shop, "agent/start", "lower", "Upper");
+        let pull = opened.unwrap();
+        stage.settle().await;
+        stage.unit_passes(&pull).await;
+        stage.clock.advance(chrono::Duration::seconds(5));
+        bob.review(&pull, ReviewState::Approved, "Yes.").unwrap();
+        stage.clock.advance(chrono::Duration::seconds(5));
+        agent.retarget(&pull, "main").unwrap();
+        if !heard {
+            stage.github.lose_pending();
+        }
+        stage.settle().await;
+        stage.sweep().await;
+        let said = stage.told(&pull).await;
+        assert_eq!(stage.state(&pull, "approvals").await, "waiting", "{said}");
+        assert_eq!(stage.merge_calls(), 0);
+        stage.after(60).await;
+        bob.review(&pull, ReviewState::Approved, "All.").unwrap();
+        stage.settle().await;
+        assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+    }
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Who speaks: identity is what GitHub says of the carrier, never what a text says of itself.
 
+use countersign::simulator::world::Change;
 use countersign::simulator::{Actor, Edits, Permission, PullHandle, ReviewState};
 use serde_json::json;
 
@@ -56,6 +57,29 @@ async fn a_verifier_that_pushed_a_commit_of_its_own_has_become_an_author() {
     stage.settle().await;
     stage.clear(&pull).await;
     still_waits(&stage, &pull, "codex-verify[bot] wrote some of it").await;
+}
+
+#[tokio::test]
+async fn a_verifier_that_pushed_commits_in_another_name_has_become_an_author() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    let (repo, agent, codex) = (stage.shop.id, stage.agent.id, stage.codex.principal());
+    let tip = pull.head().unwrap();
+    let change = Change::Write {
+        path: "README.md".into(),
+        content: "# Shop, repaired\n".into(),
+    };
+    // Git lets everybody write whatever name they like into a commit.
+    {
+        let mut world = stage.github.lock();
+        let made = world.commit(Some(&tip), agent, &[change], "Repair it");
+        let made = made.unwrap();
+        let moved = world.move_branch(repo, "agent/start", Some(&made), codex, false);
+        moved.unwrap();
+    }
+    stage.settle().await;
+    stage.clear(&pull).await;
+    still_waits(&stage, &pull, "codex-verify[bot] pushed some of it").await;
 }
 
 #[tokio::test]

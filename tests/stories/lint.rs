@@ -243,7 +243,7 @@ async fn a_branch_that_only_a_pattern_names_is_looked_at_where_a_pull_request_sh
     assert_eq!(told(&stage, &policy()).await, "Nothing is wrong.\n");
 }
 
-/// B054: rulesets and classic protection are two systems; what one does not tell is not "no rules".
+/// Rulesets and classic protection are two systems; what one does not tell is not "no rules".
 #[tokio::test]
 async fn our_check_is_seen_as_required_in_a_ruleset_and_in_classic_protection() {
     let bare = Stage::with_policy(&policy()).await;
@@ -257,7 +257,7 @@ async fn our_check_is_seen_as_required_in_a_ruleset_and_in_classic_protection() 
     bare.shop.protect("main", classic(Some(own))).unwrap();
     let said = told(&bare, &policy()).await;
     assert!(!said.contains("`countersign`"), "{said}");
-    // B063: a name alone can be reported by whoever may write.
+    // A name alone can be reported by whoever may write.
     bare.shop.protect("main", classic(None)).unwrap();
     let said = told(&bare, &policy()).await;
     assert!(
@@ -294,7 +294,7 @@ async fn a_check_that_github_itself_requires_from_a_ruleset_and_nobody_reports_i
     assert!(said.contains("did you mean `unit`?"), "{said}");
 }
 
-/// B146: a permission that is missing is said with GitHub's words, and nothing behind it passes for fine.
+/// A permission that is missing is said with GitHub's words, and nothing behind it passes for fine.
 #[tokio::test]
 async fn what_may_not_be_read_is_said_and_never_fine() {
     let stage = stage().await;

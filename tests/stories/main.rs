@@ -13,6 +13,7 @@ mod http;
 mod stage;
 
 mod alarms;
+mod answers;
 mod asking;
 mod attesting;
 mod breaking;
@@ -30,6 +31,7 @@ mod identity;
 mod leaving;
 mod limits;
 mod lint;
+mod liveness;
 mod merging;
 mod metrics;
 mod mutation;

@@ -5,7 +5,7 @@ use countersign::simulator::faults::{Fault, FaultPlan};
 use countersign::simulator::world::{Mislanding, Rule};
 use countersign::simulator::{Edits, MergeMethod, PullHandle};
 
-use crate::stage::{POLICY, Stage};
+use crate::stage::{AFTER, POLICY, Stage};
 
 /// A pull request that lacks its check only: when `unit` passes, it is merged.
 async fn almost_ready(stage: &Stage) -> PullHandle {
@@ -98,6 +98,21 @@ async fn a_squash_lands_what_was_judged() {
     let pull = stage.open_pull().await;
     stage.clear(&pull).await;
     landed_once(&stage, &pull).await;
+}
+
+/// What a squashed commit is called and whom it credits, the repository's settings say.
+#[tokio::test]
+async fn a_merge_call_names_the_head_and_the_method_and_puts_no_words_or_names_into_the_commit() {
+    for method in ["merge", "squash"] {
+        let policy = POLICY.replace("merge:\n", &format!("merge:\n  method: {method}\n"));
+        let stage = Stage::with_policy(&policy).await;
+        let pull = stage.open_pull().await;
+        let head = pull.head().unwrap();
+        stage.clear(&pull).await;
+        let calls = stage.github.calls_to("PUT", "/merge");
+        let said = serde_json::json!({ "sha": head, "merge_method": method });
+        assert_eq!(calls.last().unwrap().body, said);
+    }
 }
 
 #[tokio::test]
@@ -402,4 +417,53 @@ async fn what_is_merged_keeps_the_gates_it_was_merged_on_and_is_nobodys_move() {
     for gate in ["checks", "second_verifier", "mutation_check", "conflicts"] {
         assert_eq!(stage.state(&pull, gate).await, "satisfied", "{gate}");
     }
+}
+
+#[tokio::test]
+async fn a_command_merges_nothing_into_a_branch_that_the_policy_does_not_name() {
+    let policy = "version: 1\ngates: { checks: { required: [unit] } }\n\
+                  merge: { when: ready, others: requested, base_branches: [main] }\n";
+    let stage = Stage::with_policy(policy).await;
+    stage.alice.branch(&stage.shop, "side", "main").unwrap();
+    let (shop, alice) = (&stage.shop, &stage.alice);
+    let edits = Edits::write("src/start.rs", AFTER);
+    alice.push(shop, "work", "Work", edits).unwrap();
+    let pull = alice.open_pull(shop, "work", "side", "Work").unwrap();
+    stage.settle().await;
+    stage.unit_passes(&pull).await;
+    // Nothing at GitHub stands in the way: the branch has no rule at all.
+    stage.says(alice, &pull, "/merge").await;
+    stage.sweep().await;
+    assert_eq!(stage.outcome(&pull).await, "ignored");
+    assert_eq!(stage.merge_calls(), 0);
+    // Nor does the wish, once the pull request goes where the policy merges.
+    alice.retarget(&pull, "main").unwrap();
+    stage.settle().await;
+    assert!(!stage.merged(&pull));
+    stage.says(alice, &pull, "/merge").await;
+    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+}
+
+#[tokio::test]
+async fn whether_a_head_contains_its_base_is_asked_of_the_branch_and_not_of_the_pull_request() {
+    let policy = POLICY.replace("when: ready\n", "when: ready\n  up_to_date: required\n");
+    assert_ne!(policy, POLICY);
+    let stage = Stage::with_policy(&policy).await;
+    let pull = stage.open_pull().await;
+    let edits = Edits::write("README.md", "# The shop\n");
+    let pushed = stage.alice.push(&stage.shop, "main", "Say which", edits);
+    let tip = pushed.unwrap();
+    // The push is not heard of, and the pull request goes on naming the old tip.
+    stage.github.lose_pending();
+    let named = pull.look(|pull| pull.base.sha.clone()).unwrap();
+    assert_ne!(named, tip);
+    let evidence = stage.evidence(&pull);
+    stage.reports(&stage.codex, &pull, &evidence).await;
+    stage.unit_passes(&pull).await;
+    assert_eq!(stage.state(&pull, "up_to_date").await, "failed");
+    assert_eq!(stage.merge_calls(), 0);
+    stage.alice.update_branch(&pull).unwrap();
+    stage.settle().await;
+    stage.clear(&pull).await;
+    assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
 }

@@ -235,7 +235,7 @@ async fn a_body_may_be_as_large_as_a_document_and_no_larger() {
     assert_eq!(answer.0, 201, "{}", told(&answer));
 }
 
-/// B088: a second name under which the author side posts is still the author side.
+/// A second name under which the author side posts is still the author side.
 #[tokio::test]
 async fn what_the_author_side_posts_by_a_key_of_its_own_does_not_countersign_its_work() {
     let mut own = policy();
@@ -251,7 +251,7 @@ async fn what_the_author_side_posts_by_a_key_of_its_own_does_not_countersign_its
     assert!(said.contains("it is not independent"), "{said}");
 }
 
-/// B088: whatever workflows push, they push as one account, and what one of them wrote another may have.
+/// Whatever workflows push, they push as one account, and what one of them wrote another may have.
 #[tokio::test]
 async fn a_workflow_does_not_countersign_what_a_workflow_wrote() {
     let desk = Desk::new().await;
@@ -270,7 +270,7 @@ async fn a_workflow_does_not_countersign_what_a_workflow_wrote() {
     assert!(said.contains("which may be this workflow"), "{said}");
 }
 
-/// B182: a claim that tests passed is no evidence, whoever makes it and however it looks.
+/// A claim that tests passed is no evidence, whoever makes it and however it looks.
 #[tokio::test]
 async fn a_claim_that_tests_pass_counts_for_nothing_whoever_writes_it() {
     let desk = Desk::new().await;

@@ -142,7 +142,6 @@ fn a_tested_change_is_approved_with_everything_the_gate_asks_for() {
     assert!(killer[0].starts_with("exit code 1, output "), "{killer:?}");
 }
 
-/// B172.
 #[test]
 fn a_baseline_that_runs_out_of_time_shows_nothing_and_mutates_nothing() {
     let project = tested();
@@ -203,7 +202,6 @@ fn tests_that_pass_once_and_fail_once_show_nothing() {
     assert!(answer.out.contains("not reliable"), "{}", answer.out);
 }
 
-/// B165.
 #[test]
 fn a_mutant_that_runs_out_of_time_is_no_kill() {
     let project = Project::new(&[("src/done.sh", "done=no\n")]);
@@ -217,7 +215,6 @@ fn a_mutant_that_runs_out_of_time_is_no_kill() {
     assert_eq!(said.reason, Some(InconclusiveReason::Timeout));
 }
 
-/// B170.
 #[test]
 fn mutants_none_of_which_builds_show_nothing() {
     let project = tested();
@@ -237,7 +234,6 @@ fn mutants_none_of_which_builds_show_nothing() {
     );
 }
 
-/// B181.
 #[test]
 fn an_empty_change_is_wrong_use() {
     let project = tested();
@@ -251,7 +247,7 @@ fn an_empty_change_is_wrong_use() {
     assert!(answer.statement.is_none());
 }
 
-/// B175: there is a way through for a change without a critical line.
+/// There is a way through for a change without a critical line.
 #[test]
 fn a_change_without_critical_lines_is_approved_by_its_tests_alone_and_says_so() {
     let project = tested();
@@ -335,7 +331,7 @@ fn what_is_known_of_another_head_or_by_another_command_is_not_believed() {
     );
 }
 
-/// B179: the answer is the mutant's, not the order's or the neighbour's.
+/// The answer is the mutant's, not the order's or the neighbour's.
 #[test]
 fn two_jobs_say_what_one_says() {
     let project = half_tested();
@@ -434,7 +430,7 @@ fn wrong_use_says_what_to_do() {
     assert!(told(&words).contains("the base `main` is not in this checkout"));
 }
 
-/// B175: a change that no test can see has its way through.
+/// A change that no test can see has its way through.
 #[test]
 fn a_change_of_comments_alone_asks_for_no_test() {
     let code = "def one():\n    return 1\n";
@@ -470,7 +466,7 @@ fn a_hunk_that_cannot_be_undone_in_one_piece_is_tried_in_finer_ones() {
     );
 }
 
-/// B163, B178: tests that are gone, or were never found, are no tests that passed.
+/// Tests that are gone, or were never found, are no tests that passed.
 #[test]
 fn a_run_that_finds_no_test_shows_nothing() {
     let project = Project::new(&[("src/one.py", "ONE = 0\n"), ("README", "")]);
@@ -521,7 +517,7 @@ fn a_junit_report_names_the_killer_and_an_old_one_is_not_read() {
     assert!(!killed, "{}", answer.out);
 }
 
-/// B176: the gate takes evidence only for the base that it names.
+/// The gate takes evidence only for the base that it names.
 #[test]
 fn a_base_given_as_a_commit_is_named_by_the_branch_whose_tip_it_is_or_that_is_said() {
     let project = tested();

@@ -20,7 +20,7 @@ fn lived_in() -> Project {
     project
 }
 
-/// B176: what is verified is the head that was named, whatever lies in the checkout.
+/// What is verified is the head that was named, whatever lies in the checkout.
 #[test]
 fn the_callers_checkout_stays_as_it_is_to_the_byte() {
     let project = lived_in();

@@ -41,7 +41,6 @@ fn a_file_without_a_last_line_break_is_undone_as_it_was() {
     assert!(met.starts_with(b"a\nold"), "{met:?}");
 }
 
-/// B178.
 #[test]
 fn a_deleted_file_must_be_missed_by_a_test() {
     let project = Project::new(&[("src/guard.sh", "exit 1\n"), ("check.sh", "true\n")]);
@@ -70,7 +69,6 @@ fn a_file_that_may_be_executed_is_brought_back_so() {
     assert_eq!(answer.statuses(), KILLED);
 }
 
-/// B178.
 #[test]
 fn a_renamed_file_is_checked_where_it_went() {
     let text = "one\ntwo\nthree\nfour\nfive\nsix\nseven\nvalue=0\n";
@@ -153,7 +151,7 @@ fn tests_that_change_tracked_files_do_not_change_what_is_verified() {
     assert_eq!(tree.as_str(), project.git(&["rev-parse", "agent^{tree}"]));
 }
 
-/// B176: the change is what the head adds to where it left the base, though the base went on.
+/// The change is what the head adds to where it left the base, though the base went on.
 #[test]
 fn a_base_that_went_on_is_no_part_of_the_change() {
     let project = tested();
@@ -168,7 +166,7 @@ fn a_base_that_went_on_is_no_part_of_the_change() {
     assert_eq!(base.sha.as_str(), project.git(&["rev-parse", "main"]));
 }
 
-/// B179: Python keeps what it compiled by a file's size and whole second.
+/// Python keeps what it compiled by a file's size and whole second.
 #[test]
 fn a_mutant_of_the_same_size_in_the_same_second_is_not_hidden_by_a_cache() {
     let project = Project::new(&[

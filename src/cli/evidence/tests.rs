@@ -323,7 +323,7 @@ mod git {
         assert_eq!(checkout.changed(&nowhere), None);
     }
 
-    /// B176: the diff's new side is the head, the tree that was mutated another.
+    /// The diff's new side is the head, the tree that was mutated another.
     #[test]
     fn a_tree_with_changes_and_the_merge_that_ci_makes_are_not_the_head() {
         let repo = Repo::new();

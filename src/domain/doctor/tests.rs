@@ -216,7 +216,7 @@ fn a_server_that_writes_nothing_or_shows_everything_is_a_warning() {
     );
 }
 
-/// B198: each cause has its own text.
+/// Each cause has its own text.
 #[test]
 fn a_key_that_cannot_sign_a_wrong_app_id_and_a_key_of_another_app_are_told_apart() {
     let key = with(|facts| {
@@ -295,7 +295,7 @@ fn missing_and_weaker_permissions_and_missing_events_are_problems_and_needless_o
     ");
 }
 
-/// B146: a missing permission is named before a gate stumbles over it.
+/// A missing permission is named before a gate stumbles over it.
 #[test]
 fn an_account_that_has_not_accepted_new_permissions_is_a_problem_that_names_them() {
     let facts = with(|facts| {
@@ -456,7 +456,7 @@ fn a_repository_without_a_policy_is_a_warning_and_one_with_an_invalid_policy_a_p
     ");
 }
 
-/// B063: without the pin, whoever may write can report our check green.
+/// Without the pin, whoever may write can report our check green.
 #[test]
 fn a_gate_that_is_not_required_or_not_pinned_to_us_is_told_with_its_mend() {
     let rules = |rules: Vec<PlatformRule>| {

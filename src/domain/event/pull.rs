@@ -160,6 +160,7 @@ struct ReviewBody {
 struct PullPart {
     number: Field<PullNumber>,
     head: Option<Side>,
+    base: Option<Target>,
 }
 
 #[derive(Default, Deserialize)]
@@ -204,6 +205,8 @@ pub(super) fn review(scene: Scene, body: &[u8]) -> Result<Event, Fault> {
     let pull = need(body.pull_request, "pull_request")?;
     let review = need(body.review, "review")?;
     let text = review.body.opt().unwrap_or_default();
+    let submitted = scene.action == "submitted";
+    let base = pull.base.filter(|_| submitted);
     let head = match scene.action.as_str() {
         "submitted" => match review.commit_id.opt() {
             Some(reviewed) => Some(reviewed),
@@ -220,7 +223,9 @@ pub(super) fn review(scene: Scene, body: &[u8]) -> Result<Event, Fault> {
             id: review.id.need("review.id")?,
             author: actor(review.user),
             state: review_state(&review.state.need("review.state")?),
+            head_told: head.is_some(),
             head,
+            base: base.and_then(|base| base.name.opt()),
             submitted_at: review.submitted_at.opt().map(|at| at.0),
             body: if holds_evidence(&text) {
                 text

@@ -11,7 +11,7 @@ use super::{
     MutantStatus, Outcome, Place, Posted, Report, Severity, Statement, identity, parse,
 };
 use crate::domain::facts::{
-    CheckRun, Comment, PullRequest, Review, ReviewState, RunStatus, Snapshot,
+    CheckRun, Comment, Conclusion, PullRequest, Review, ReviewState, RunStatus, Snapshot,
 };
 use crate::domain::model::{Actor, ActorKind, AppRef, VerifierName};
 use crate::domain::policy::{Identity, Policy};
@@ -81,7 +81,7 @@ fn of_run(policy: &Policy, run: &CheckRun) -> Option<Report> {
     if matches!(run.status, RunStatus::Unfinished(_)) {
         return None;
     }
-    let content = content_of(run.output_text.as_deref()?)?;
+    let content = as_it_ended(content_of(run.output_text.as_deref()?)?, &run.status);
     let carrier = run.app.clone().map_or(Carrier::Nobody, Carrier::App);
     Some(Report {
         place: Place::CheckRun(run.id),
@@ -91,6 +91,22 @@ fn of_run(policy: &Policy, run: &CheckRun) -> Option<Report> {
         content,
         url: run.url.clone(),
     })
+}
+
+/// A check run has two voices: its document, and how it ended. One that was cancelled, ran out of time or failed
+/// does not approve, whatever was written into it before; what it objected to, it found. A failed run may still
+/// bear the mutants of its rejection: it failed because it rejects.
+fn as_it_ended(content: Content, status: &RunStatus) -> Content {
+    let RunStatus::Completed(conclusion) = status else {
+        return content;
+    };
+    match (&content, conclusion) {
+        (_, Conclusion::Success | Conclusion::Neutral) => content,
+        (Content::Valid(said), _) if said.result == Outcome::Inconclusive => content,
+        (Content::Valid(said), Conclusion::Failure) if rejects(said) => content,
+        (Content::Valid(_), _) => voided(content, "the check run that bears it did not end well"),
+        (Content::Faulty(..) | Content::Void(_), _) => content,
+    }
 }
 
 /// What a check run says that bears no report and is, by the policy's word, one of a verifier that could

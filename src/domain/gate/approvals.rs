@@ -2,7 +2,9 @@
 //!
 //! Reviews fold per person: of approvals, requests for changes and dismissals the latest stands; a
 //! comment changes nothing; a dismissed review means that nothing stands. An approval counts for the
-//! head it was first seen with, whatever GitHub says later.
+//! head and the base it was first seen with, whatever GitHub says later. One that no delivery told of, only a list, may have
+//! been moved before: GitHub moves reviews along when the base is merged into the branch. So it counts for such a
+//! merge only if it was given after the merge was there.
 
 use std::collections::BTreeMap;
 
@@ -97,6 +99,15 @@ pub fn judge(case: &Case<'_>, gate: &Approvals) -> GateResult {
                 let reason = "Approved another head than this one; that is void.";
                 details.push(GateResult::skipped(name, reason));
             }
+            (Ok(()), _) if is_for_another_base(case, review) => {
+                let reason = "Approved this head for another base, against which it changed other lines; that is void.";
+                details.push(GateResult::skipped(name, reason));
+            }
+            (Ok(()), _) if moved(case, review) => {
+                let reason = "It was given before this merge of the base was seen; GitHub moves approvals along then, \
+                              and whether it was of this head is not known.";
+                details.push(GateResult::skipped(name, reason));
+            }
             (Ok(()), _) => {
                 records.push(Basis::new(
                     format!("approval by {name}"),
@@ -106,6 +117,28 @@ pub fn judge(case: &Case<'_>, gate: &Approvals) -> GateResult {
         }
     }
     counted(case, gate, records, details)
+}
+
+/// Whether a review was, or may have been, given while the pull request had another base. A retarget changes what
+/// there is to approve and leaves the head; GitHub dismisses approvals then only where it is told to.
+fn is_for_another_base(case: &Case<'_>, review: &Review) -> bool {
+    let before = |since| review.submitted_at.is_none_or(|at| at <= since);
+    match &review.base {
+        Some(base) => *base != case.pull.base,
+        None => !review.head_told && case.snapshot.base_since.is_some_and(before),
+    }
+}
+
+/// Whether a review may be of an older head than GitHub says. Pushes move no review, only merges of the base do.
+fn moved(case: &Case<'_>, review: &Review) -> bool {
+    let later = |since| review.submitted_at.is_some_and(|at| at > since);
+    let given_later = case.snapshot.head_since.is_some_and(later);
+    let head = case.pull.head.oid();
+    let is_merge = case.comparison().is_ok_and(|comparison| {
+        let mut commits = comparison.commits.items.iter();
+        commits.any(|commit| commit.sha == head && commit.parents.len() > 1)
+    });
+    !review.head_told && is_merge && !given_later
 }
 
 fn counted(

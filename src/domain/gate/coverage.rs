@@ -118,7 +118,7 @@ mod tests {
         assert!(told.contains("tested: tests/b.rs:40. "), "{told}");
     }
 
-    /// B167, B173: one shard of two looks like a whole run of fewer mutants.
+    /// One shard of two looks like a whole run of fewer mutants.
     #[test]
     fn a_shard_names_the_changed_places_that_it_does_not_show_to_be_tested() {
         let shard = [tried("src/a.rs", (40, 40), "BinaryOperator", "killed")];

@@ -1,20 +1,22 @@
 //! Who stands on the author's side, and how different a verifier is from it.
 //!
-//! The author's side is everybody who put something into the head: who opened the pull request, and
-//! who wrote or committed each of its commits. Who is one of them is never its verifier, whatever the
-//! names say. Beyond that, difference is a declared relation: the policy says of which vendor and model
+//! The author's side is everybody who put something into the head: who opened the pull request,
+//! who wrote or committed each of its commits, and who is known to have pushed it (a commit names whomever its maker
+//! likes; GitHub says who pushed). Who is one of them is never its verifier, whatever the names say. Beyond that, difference is a declared relation: the policy says of which vendor and model
 //! the agents and the verifiers are; what a report says of itself is not asked.
 //!
 //! A person on the author's side is of the vendor "human": any model differs from it by vendor.
 //! What the policy leaves unsaid cannot be shown to differ.
 //!
-//! Left out: who pushed the commits and who gave commands; GitHub does not list them with the head.
+//! Known limit: only deliveries say who pushed to an open pull request; after a lost one nobody does, and nobody
+//! says who pushed before it was opened. Left out: who gave commands. Who asks for a merge put nothing into it, and
+//! the gates are asked all the same.
 
 use std::collections::BTreeSet;
 
 use super::Case;
 use crate::domain::evidence::Carrier;
-use crate::domain::model::{Actor, ActorId, ActorKind};
+use crate::domain::model::{Actor, ActorId, ActorKind, Oid};
 use crate::domain::policy::{Identity, Independence, Verifier};
 
 /// GitHub's own account, which commits what is merged or edited on its pages: nobody's principal.
@@ -27,6 +29,9 @@ const WORKFLOWS: &str = "github-actions[bot]";
 pub struct AuthorSide {
     ids: BTreeSet<ActorId>,
     logins: BTreeSet<String>,
+    /// Who only pushed it: ids and logins.
+    pushers: BTreeSet<ActorId>,
+    pushed_by: BTreeSet<String>,
     /// Why there may be accounts on it that are not known.
     unread: Option<String>,
     /// Somebody on it has no account that could be named.
@@ -39,6 +44,8 @@ impl AuthorSide {
         let mut side = Self {
             ids: BTreeSet::new(),
             logins: BTreeSet::new(),
+            pushers: BTreeSet::new(),
+            pushed_by: BTreeSet::new(),
             unread: None,
             nameless: None,
         };
@@ -57,6 +64,13 @@ impl AuthorSide {
                 if !comparison.commits.complete {
                     side.unread = Some("the list of commits is not whole".into());
                 }
+            }
+        }
+        for pusher in pushers(case) {
+            if pusher.id.get() != WEB_FLOW && !side.ids.contains(&pusher.id) {
+                side.pushers.insert(pusher.id);
+                let login = pusher.login.as_str().to_ascii_lowercase();
+                side.pushed_by.insert(login);
             }
         }
         side
@@ -81,6 +95,9 @@ impl AuthorSide {
     /// # Errors
     /// Why it is, or may be.
     pub fn excludes(&self, actor: &Actor) -> Result<(), String> {
+        if self.pushers.contains(&actor.id) {
+            return Err(format!("{} pushed some of it", actor.login));
+        }
         if self.ids.contains(&actor.id) {
             return Err(format!("{} wrote some of it", actor.login));
         }
@@ -104,12 +121,17 @@ impl AuthorSide {
             Carrier::Workflow { .. } if self.logins.contains(WORKFLOWS) => Err(format!(
                 "{WORKFLOWS} wrote some of it, which may be this workflow"
             )),
+            Carrier::Workflow { .. } if self.pushed_by.contains(WORKFLOWS) => Err(format!(
+                "{WORKFLOWS} pushed some of it, which may be this workflow"
+            )),
             // Whose a key is, the policy alone says.
             Carrier::Workflow { .. } | Carrier::Key(_) => self.all_read(),
             Carrier::App(app) => {
                 let bot = format!("{}[bot]", app.slug.to_ascii_lowercase());
                 if self.logins.contains(&bot) {
                     Err(format!("{bot} wrote some of it"))
+                } else if self.pushed_by.contains(&bot) {
+                    Err(format!("{bot} pushed some of it"))
                 } else {
                     self.all_read()
                 }
@@ -124,6 +146,19 @@ impl AuthorSide {
             None => Ok(()),
         }
     }
+}
+
+/// Who pushed something that is still among the commits.
+fn pushers<'a>(case: &'a Case<'_>) -> impl Iterator<Item = &'a Actor> {
+    let commits = case
+        .comparison()
+        .map(|comparison| &comparison.commits.items);
+    let commits = commits.map_or(&[][..], Vec::as_slice);
+    let there = move |head: &Oid| commits.iter().any(|commit| commit.sha == *head);
+    let pushes = case.snapshot.pushes.iter();
+    pushes
+        .filter(move |push| push.head == case.pull.head || there(&push.head.oid()))
+        .map(|push| &push.by)
 }
 
 /// What something was made by.

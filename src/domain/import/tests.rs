@@ -218,7 +218,7 @@ fn all_killed_by_failing_tests_after_a_passing_baseline_approves() {
     );
 }
 
-/// B163: a green check whose log says that nothing was tested.
+/// A green check whose log says that nothing was tested.
 #[test]
 fn a_run_without_any_mutant_is_refused_and_never_green() {
     let empty = cargo_with(|outcomes| {
@@ -236,7 +236,7 @@ fn a_run_without_any_mutant_is_refused_and_never_green() {
     }
 }
 
-/// B163 and B172: the unmutated tree fails, or runs out of time, and no mutant is tried.
+/// The unmutated tree fails, or runs out of time, and no mutant is tried.
 #[test]
 fn a_baseline_that_did_not_succeed_is_refused_by_name() {
     for (summary, words) in [
@@ -252,7 +252,7 @@ fn a_baseline_that_did_not_succeed_is_refused_by_name() {
     }
 }
 
-/// B170: `--baseline=skip`.
+/// `--baseline=skip`.
 #[test]
 fn a_baseline_that_was_skipped_is_refused() {
     let skipped = cargo_with(|outcomes| {
@@ -261,7 +261,6 @@ fn a_baseline_that_was_skipped_is_refused() {
     assert!(refusal(skipped).contains("no unmutated run"));
 }
 
-/// B165, B166 and B167.
 #[test]
 fn time_outs_are_no_kills_and_make_a_run_inconclusive_where_they_outnumber_them() {
     let statement = all_ended("Timeout").unwrap();
@@ -304,7 +303,7 @@ fn time_outs_are_no_kills_and_make_a_run_inconclusive_where_they_outnumber_them(
     assert!(late.clone().count() == 5 && late.clone().all(|m| m.killed_by.is_empty()));
 }
 
-/// B167: taking survivors away by letting them run out of time does not help the others.
+/// Taking survivors away by letting them run out of time does not help the others.
 #[test]
 fn one_survivor_rejects_whatever_else_was_killed_or_ran_out_of_time() {
     let found = stryker_with(|report| {
@@ -322,7 +321,7 @@ fn one_survivor_rejects_whatever_else_was_killed_or_ran_out_of_time() {
     );
 }
 
-/// B170: every mutant "unviable" means that the copy does not build.
+/// Every mutant "unviable" means that the copy does not build.
 #[test]
 fn all_unviable_is_inconclusive() {
     let statement = all_ended("Unviable").unwrap();
@@ -330,7 +329,7 @@ fn all_unviable_is_inconclusive() {
     assert!(statement.findings[0].message.contains("Where none builds"));
 }
 
-/// B169: lines that no test reaches are lines that no test reaches, in every tool.
+/// Lines that no test reaches are lines that no test reaches, in every tool.
 #[test]
 fn what_no_test_reaches_has_survived() {
     let stryker = stryker_with(|report| {
@@ -352,7 +351,7 @@ fn what_no_test_reaches_has_survived() {
     assert_eq!(no_tests.mutants[0].status, MutantStatus::Survived);
 }
 
-/// B173: a job that was cancelled leaves a report of what it had.
+/// A job that was cancelled leaves a report of what it had.
 #[test]
 fn a_run_that_did_not_end_is_inconclusive_and_a_cut_file_is_refused() {
     let mut outcomes: Value = serde_json::from_str(OUTCOMES).unwrap();
@@ -401,7 +400,7 @@ fn files_of_two_runs_are_refused() {
     assert!(cargo_mutants::read(OUTCOMES, "[]", &no_log, "").is_err());
 }
 
-/// B179: an exit code without a class of its own.
+/// An exit code without a class of its own.
 #[test]
 fn mutmuts_exit_codes_are_told_by_number_and_unknown_ones_refused() {
     use MutantStatus::*;
@@ -456,7 +455,7 @@ fn a_word_that_is_not_known_is_refused_in_every_format() {
     assert!(refusal(all_ended("Zombie")).contains("`Zombie`"));
 }
 
-/// B166: a kill is a test that failed.
+/// A kill is a test that failed.
 #[test]
 fn a_tool_that_calls_the_clock_or_a_crash_a_kill_is_not_followed() {
     let first = COSMIC_RAY
@@ -500,7 +499,7 @@ fn a_tool_that_calls_the_clock_or_a_crash_a_kill_is_not_followed() {
     );
 }
 
-/// B181 and B178: what is mutated must be there, and something must be.
+/// What is mutated must be there, and something must be.
 #[test]
 fn a_mutant_in_a_file_that_the_head_lacks_is_refused() {
     let mut given = given();
@@ -584,7 +583,7 @@ fn mutmut_names_the_one_test_that_reaches_the_function_and_says_when_there_are_s
     assert!(found.mutants[0].killed_by[0].starts_with("one of tests/test_b.py::b, "));
 }
 
-/// B176: lines that are not the head's.
+/// Lines that are not the head's.
 #[test]
 fn mutmut_on_another_file_than_the_heads_is_refused() {
     let moved = mutmut::Module {

@@ -16,7 +16,8 @@ impl HeadMemory {
             Change::SuiteRerun(_, _, suite) => self.void_suite(*suite),
             Change::Status(_, _, status) => self.see_status(status),
             Change::Workflow(_, run) => self.see_workflow(run),
-            Change::Repo(_)
+            Change::Pushed(..)
+            | Change::Repo(_)
             | Change::RepoSeen(_)
             | Change::RepoInactive(_)
             | Change::InstallationActive(..)

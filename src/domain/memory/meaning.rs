@@ -7,7 +7,7 @@
 
 use super::{Change, Confirm, Labelled, Meaning, Touch, Wake};
 use crate::domain::event::{Event, holds_evidence};
-use crate::domain::facts::{CheckRun, Comment, Hold, PolicyOrigin, PullRequest, RunStatus};
+use crate::domain::facts::{CheckRun, Comment, Hold, PolicyOrigin, PullRequest, Pushed, RunStatus};
 use crate::domain::model::{Actor, AppId, InstallationId, Key, PullNumber, Repository, Timestamp};
 use crate::domain::request::{Ask, PressedVerify};
 
@@ -146,8 +146,14 @@ fn pull_changed(
     if slots.contains(&action) {
         wakes.push(dispatches(repo));
     }
+    let mut changes = vec![Change::Pull(repo.id, Box::new(pull.clone()))];
+    if let (Some(by), "synchronize") = (sender, action) {
+        let (head, by) = (pull.head.clone(), by.clone());
+        let push = Pushed { head, by };
+        changes.push(Change::Pushed(repo.id, pull.number, push));
+    }
     Meaning {
-        changes: vec![Change::Pull(repo.id, Box::new(pull.clone()))],
+        changes,
         wakes,
         note: format!("{}#{} {action} by {}", repo.name, pull.number, who(sender)),
     }

@@ -44,8 +44,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::facts::{
-    CheckRun, Comment, CommitStatus, Comparison, Hold, PlatformRule, PullRequest, Refusal, Review,
-    WorkflowRun,
+    CheckRun, Comment, CommitStatus, Comparison, Hold, PlatformRule, PullRequest, Pushed, Refusal,
+    Review, WorkflowRun,
 };
 use super::model::{
     BaseRef, CheckRunId, CommentId, HeadSha, InstallationId, Key, Oid, PolicyDigest, PullNumber,
@@ -61,6 +61,10 @@ pub struct PullMemory {
     pub pull: Option<PullRequest>,
     /// When it was last changed when its head was first seen: the head is not younger than this.
     pub head_since: Option<Timestamp>,
+    /// When it was last changed when it was seen to have another base than before.
+    pub base_since: Option<Timestamp>,
+    /// Who pushed its heads while it was open.
+    pub pushes: Vec<Pushed>,
     /// Its reviews, with the head that stood when each was first seen.
     pub reviews: BTreeMap<ReviewId, Review>,
     /// SHA-256 of each review's evidence text when it was first seen (see [`PullMemory::see_review`]).
@@ -254,6 +258,7 @@ pub enum Change {
     SuiteRerun(RepoId, HeadSha, super::model::SuiteId),
     Status(RepoId, HeadSha, CommitStatus),
     Workflow(RepoId, WorkflowRun),
+    Pushed(RepoId, PullNumber, Pushed),
     Tip {
         repo: RepoId,
         base: BaseRef,

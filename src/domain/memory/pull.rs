@@ -4,9 +4,12 @@ use sha2::{Digest, Sha256};
 
 use super::{Change, PullMemory};
 use crate::domain::event::holds_evidence;
-use crate::domain::facts::{Comment, PullRequest, PullState, Review, ReviewState};
+use crate::domain::facts::{Comment, PullRequest, PullState, Pushed, Review, ReviewState};
 use crate::domain::model::CommentId;
 use crate::domain::request::Ask;
+
+/// How many pushes to one pull request are kept. Who pushes more often is among the last ones.
+const PUSHES_KEPT: usize = 1_000;
 
 impl PullMemory {
     /// Applies a change that is about this pull request; any other changes nothing.
@@ -23,6 +26,7 @@ impl PullMemory {
             }
             Change::Verify(_, _, pressed) => self.pressed.verify = Some(pressed.clone()),
             Change::Asked(_, _, ask) => self.hear_of(ask.clone()),
+            Change::Pushed(_, _, push) => self.see_push(push),
             Change::Repo(_)
             | Change::RepoSeen(_)
             | Change::RepoInactive(_)
@@ -65,6 +69,16 @@ impl PullMemory {
         self.know_pull(seen.clone());
     }
 
+    /// Keeps each account once a head, and no more than the last [`PUSHES_KEPT`].
+    fn see_push(&mut self, seen: &Pushed) {
+        let same = |push: &Pushed| push.head == seen.head && push.by.id == seen.by.id;
+        if !self.pushes.iter().any(same) {
+            self.pushes.push(seen.clone());
+            let over = self.pushes.len().saturating_sub(PUSHES_KEPT);
+            self.pushes.drain(..over);
+        }
+    }
+
     /// Takes a pull request's fields for the ones that stand.
     pub fn know_pull(&mut self, seen: PullRequest) {
         if self
@@ -73,6 +87,10 @@ impl PullMemory {
             .is_none_or(|known| known.head != seen.head)
         {
             self.head_since = Some(seen.updated_at);
+        }
+        let known = self.pull.as_ref();
+        if known.is_some_and(|known| known.base != seen.base) {
+            self.base_since = Some(seen.updated_at);
         }
         self.pull = Some(seen);
     }
@@ -104,7 +122,14 @@ impl PullMemory {
             known.state = seen.state;
         }
         known.author = known.author.take().or(seen.author);
-        known.head = known.head.take().or(seen.head);
+        if seen.head_told && !known.head_told {
+            // What a list said may have been a later head.
+            (known.head, known.head_told) = (seen.head, true);
+            known.base = seen.base;
+        } else {
+            known.head = known.head.take().or(seen.head);
+            known.base = known.base.take().or(seen.base);
+        }
         known.submitted_at = known.submitted_at.or(seen.submitted_at);
         known.url = seen.url.or(known.url.take());
     }

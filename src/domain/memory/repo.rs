@@ -55,6 +55,7 @@ impl RepoMemory {
             | Change::SuiteRerun(..)
             | Change::Status(..)
             | Change::Workflow(..)
+            | Change::Pushed(..)
             | Change::Hold(..)
             | Change::Unhold(..)
             | Change::Verify(..)

@@ -6,8 +6,8 @@ mod repo;
 
 use super::*;
 use crate::domain::facts::{
-    CheckRun, Comment, CommitStatus, Conclusion, Listing, PullState, ReviewState, RunStatus,
-    StatusState,
+    CheckRun, Comment, CommitStatus, Conclusion, Listing, PullState, Pushed, ReviewState,
+    RunStatus, StatusState,
 };
 use crate::domain::model::{
     Actor, ActorId, ActorKind, AppId, AppRef, Login, RepoName, StatusId, SuiteId, WorkflowRunId,
@@ -99,6 +99,8 @@ fn review(id: u64, state: ReviewState, body: &str, edited: bool) -> Review {
         author: Some(ann()),
         state,
         head: Some(head(1)),
+        head_told: true,
+        base: None,
         submitted_at: Some(at(1)),
         body: body.to_owned(),
         edited,
@@ -281,6 +283,59 @@ fn a_review_keeps_the_head_it_was_first_seen_with() {
     let first = review(80, ReviewState::Approved, "", false);
     let memory = pulled(&[review_change(first), review_change(moved)]);
     assert_eq!(memory.reviews.values().next().unwrap().head, Some(head(1)));
+}
+
+#[test]
+fn a_head_that_only_a_list_told_gives_way_to_the_one_that_the_submission_told() {
+    let told = review(80, ReviewState::Approved, "", false);
+    let listed = |tip| Review {
+        head: Some(head(tip)),
+        head_told: false,
+        ..told.clone()
+    };
+    let heads = |seen: Vec<Review>| {
+        let changes: Vec<_> = seen.into_iter().map(review_change).collect();
+        let memory = pulled(&changes);
+        memory.reviews.into_values().next().unwrap().head
+    };
+    assert_eq!(heads(vec![listed(2), listed(3)]), Some(head(2)));
+    assert_eq!(heads(vec![listed(2), told.clone()]), Some(head(1)));
+    assert_eq!(heads(vec![told.clone(), listed(2)]), Some(head(1)));
+}
+
+#[test]
+fn since_when_a_pull_request_has_its_base_is_known_once_it_had_another() {
+    let into = |second: i64, name: &str| {
+        pull_change(PullRequest {
+            base: base(name),
+            ..pull(second, 1)
+        })
+    };
+    let since = |changes: &[Change]| pulled(changes).base_since;
+    assert_eq!(since(&[into(1, "main"), into(2, "main")]), None);
+    let moved = [into(1, "lower"), into(2, "main"), into(3, "main")];
+    assert_eq!(since(&moved), Some(at(2)));
+}
+
+#[test]
+fn everybody_who_pushed_a_head_is_remembered_once() {
+    let pushed = |by: Actor, tip: u8| {
+        let head = head(tip);
+        Change::Pushed(repo_id(), number(3), Pushed { head, by })
+    };
+    let bob = || Actor {
+        id: ActorId::new(6).unwrap(),
+        ..ann()
+    };
+    let heard = [
+        pushed(ann(), 2),
+        pushed(bob(), 1),
+        pushed(ann(), 2),
+        pushed(ann(), 1),
+    ];
+    let told = pulled(&heard).pushes.into_iter();
+    let told: Vec<_> = told.map(|push| (push.head, push.by.id.get())).collect();
+    assert_eq!(told, [(head(2), 5), (head(1), 6), (head(1), 5)]);
 }
 
 #[test]

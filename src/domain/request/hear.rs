@@ -292,8 +292,12 @@ impl Hearer<'_> {
             ))),
             Ok(pull) => match pull.state {
                 PullState::Open => Ok(pull),
-                PullState::Merged { .. } => {
-                    Err(Done::Refused("It comes too late: this is merged.".into()))
+                PullState::Merged { at, .. } => {
+                    let at = at.map_or_else(String::new, |at| {
+                        format!(" since {}", at.format("%Y-%m-%d %H:%M:%S UTC"))
+                    });
+                    let text = format!("It comes too late: this is merged{at}.");
+                    Err(Done::Refused(text))
                 }
                 PullState::Closed => Err(Done::Refused("This is closed; reopen it first.".into())),
             },

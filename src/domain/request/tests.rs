@@ -383,6 +383,16 @@ fn what_comes_too_late_is_said_to_be_too_late() {
         given.sentence("/hold wait"),
         "Refused: It comes too late: this is merged."
     );
+    let merged = PullState::Merged {
+        at: Some(crate::domain::testing::time("03-04 11:59")),
+        by: None,
+        commit: None,
+    };
+    state(&mut given, merged);
+    assert_eq!(
+        given.sentence("/hold wait"),
+        "Refused: It comes too late: this is merged since 2026-03-04 11:59:00 UTC."
+    );
     state(&mut given, PullState::Closed);
     assert_eq!(
         given.sentence("/merge"),

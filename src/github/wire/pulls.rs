@@ -161,6 +161,8 @@ pub(in crate::github) fn review(value: Value) -> Answer<Review> {
             _ => ReviewState::Unknown(word),
         },
         head: wire.commit_id.and_then(|sha| HeadSha::parse(&sha).ok()),
+        head_told: false,
+        base: None,
         submitted_at: time(wire.submitted_at.as_deref()),
         body: wire
             .body

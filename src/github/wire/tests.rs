@@ -36,6 +36,23 @@ fn a_pull_request_of_a_deleted_account_and_fork_is_read() {
 }
 
 #[test]
+fn a_comment_is_ours_only_by_our_own_app_and_with_the_mark_in_it() {
+    let app = |id: u64| json!({ "id": id, "slug": "countersign" });
+    let own = crate::domain::model::AppId::new(900).expect("an id");
+    let found = |by: Value, body: Value| {
+        let said = json!({ "id": 7, "performed_via_github_app": by, "body": body });
+        let found = pulls::marked(said, own, "<!-- mark -->").expect("a comment");
+        found.map(|id| id.get())
+    };
+    let marked = || json!("Done.\n<!-- mark -->");
+    assert_eq!(found(app(900), marked()), Some(7));
+    assert_eq!(found(app(901), marked()), None);
+    assert_eq!(found(Value::Null, marked()), None);
+    assert_eq!(found(app(900), json!("Done.")), None);
+    assert_eq!(found(app(900), Value::Null), None);
+}
+
+#[test]
 fn a_closed_pull_request_is_merged_only_if_github_says_so() {
     let closed = pulls::pull(pull("closed")).expect("a pull request");
     assert_eq!(closed.state, PullState::Closed);

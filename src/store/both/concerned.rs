@@ -47,7 +47,8 @@ impl Touched {
             | Change::Hold(repo, number, _)
             | Change::Unhold(repo, number, _)
             | Change::Verify(repo, number, _)
-            | Change::Asked(repo, number, _) => self.pull(tx, *repo, *number).await?.apply(change),
+            | Change::Asked(repo, number, _)
+            | Change::Pushed(repo, number, _) => self.pull(tx, *repo, *number).await?.apply(change),
             Change::Run(repo, run) => self.head(tx, *repo, &run.head).await?.apply(change),
             Change::SuiteRerun(repo, head, _) | Change::Status(repo, head, _) => {
                 self.head(tx, *repo, head).await?.apply(change);

@@ -56,7 +56,7 @@ fn tests_that_all_pass_leave_a_survivor() {
     assert_eq!(status(&green()), MutantStatus::Survived);
 }
 
-/// B163: the exit code was lost in a pipe; neither a green head nor a kill nor a survivor is shown.
+/// The exit code was lost in a pipe; neither a green head nor a kill nor a survivor is shown.
 #[test]
 fn failures_behind_an_exit_code_of_0_show_nothing_unless_a_report_tells_them() {
     let mut hidden = known(End::Code(0), 5, 1, &["a"]);
@@ -67,7 +67,7 @@ fn failures_behind_an_exit_code_of_0_show_nothing_unless_a_report_tells_them() {
     assert_eq!(health(&hidden), Health::Red(vec!["a".to_owned()]));
 }
 
-/// B163: green, and nothing was tested.
+/// Green, and nothing was tested.
 #[test]
 fn a_head_none_of_whose_tests_ran_is_not_green() {
     let none = known(End::Code(0), 0, 0, &[]);
@@ -75,7 +75,7 @@ fn a_head_none_of_whose_tests_ran_is_not_green() {
     assert_eq!(health(&green()), Health::Green);
 }
 
-/// B179: how many tests ran is looked at for each mutant.
+/// How many tests ran is looked at for each mutant.
 #[test]
 fn a_mutant_none_of_whose_tests_ran_neither_dies_nor_survives() {
     assert_eq!(
@@ -105,7 +105,7 @@ fn a_file_that_cannot_be_loaded_is_no_kill() {
     );
 }
 
-/// B179: an exit by a signal has its own meaning.
+/// An exit by a signal has its own meaning.
 #[test]
 fn a_test_program_that_crashes_is_a_kill_and_one_that_is_killed_from_outside_is_none() {
     let fate_of = |end, output| fate(&green(), &unknown(end, output), true);
@@ -123,7 +123,6 @@ fn a_test_program_that_crashes_is_a_kill_and_one_that_is_killed_from_outside_is_
     assert!(short_of_memory.note.unwrap().contains("signal 9"));
 }
 
-/// B165, B166.
 #[test]
 fn out_of_time_is_never_a_kill() {
     let timed_out = known(End::TimedOut, 5, 1, &["a"]);

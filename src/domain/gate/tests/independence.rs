@@ -88,6 +88,33 @@ fn whoever_wrote_or_committed_any_commit_does_not_countersign() {
     assert_eq!(state(&snapshot, GATE), "waiting");
 }
 
+/// A commit names whomever its maker likes; GitHub says who pushed it.
+#[test]
+fn whoever_pushed_any_of_its_commits_does_not_countersign_it_whatever_they_say() {
+    let pushed = |tip: char, by: Actor| Pushed {
+        head: head(tip),
+        by,
+    };
+    let mut snapshot = approved_by(CODEX, "independence: context");
+    snapshot.pushes = vec![pushed('b', bot(80, "Codex-Verify[bot]"))];
+    assert_eq!(state(&snapshot, GATE), "waiting");
+    assert!(told(&snapshot, GATE).contains("codex-verify[bot] pushed some of it"));
+    // What was pushed and is none of its commits any more was pushed in vain.
+    snapshot.pushes[0].head = head('e');
+    assert_eq!(state(&snapshot, GATE), "satisfied");
+    let mut earlier = commits(&mut snapshot)[0].clone();
+    earlier.sha = oid('e');
+    commits(&mut snapshot).insert(0, earlier);
+    assert_eq!(state(&snapshot, GATE), "waiting");
+
+    let mut by_hand = by_alice(user(50, "alice"));
+    by_hand.pushes = vec![pushed('b', user(51, "bob"))];
+    assert_eq!(state(&by_hand, GATE), "satisfied");
+    by_hand.pushes.push(pushed('b', user(50, "alice")));
+    assert_eq!(state(&by_hand, GATE), "waiting");
+    assert!(told(&by_hand, GATE).contains("alice pushed some of it"));
+}
+
 #[test]
 fn a_person_does_not_countersign_where_an_author_is_not_known() {
     let good = by_alice(user(50, "alice"));

@@ -198,7 +198,7 @@ fn more_time_outs_never_help() {
     }
 }
 
-/// B169: attribution broke in a later run; fewer lines were reached, though tests were added, and the total did
+/// Attribution broke in a later run; fewer lines were reached, though tests were added, and the total did
 /// not change. No score is compared: what the latest run does not show is open, whatever an earlier one showed.
 #[test]
 fn a_later_run_that_shows_less_is_never_helped_by_an_earlier_one_or_by_kills_elsewhere() {

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::domain::facts::*;
+use crate::domain::model::BaseRef;
 use crate::domain::testing::*;
 use crate::domain::verdict::Move;
 
@@ -67,6 +68,60 @@ fn an_approval_of_another_head_is_void() {
     assert!(told(&asking("count: 1", vec![old.clone()]), GATE).contains("another head"));
     old.head = None;
     assert_eq!(after(vec![old]), "waiting");
+}
+
+/// Under one head a retarget shows other changes than were approved.
+#[test]
+fn an_approval_for_another_base_is_void() {
+    let other = BaseRef::parse("lower").unwrap();
+    let mut lower = carol(1, ReviewState::Approved);
+    lower.base = Some(other.clone());
+    assert_eq!(after(vec![lower.clone()]), "waiting");
+    assert!(told(&asking("count: 1", vec![lower.clone()]), GATE).contains("for another base"));
+    // An objection is one whatever the base.
+    lower.state = ReviewState::ChangesRequested;
+    assert_eq!(after(vec![lower]), "failed");
+    // Given at eleven, and only a list tells of it: for which base is told by when that changed.
+    let listed = |since: Option<&str>| {
+        let mut one = carol(1, ReviewState::Approved);
+        (one.base, one.head_told) = (None, false);
+        let mut snapshot = asking("count: 1", vec![one]);
+        snapshot.base_since = since.map(time);
+        state(&snapshot, GATE)
+    };
+    let given = [
+        None,
+        Some("03-04 10:59"),
+        Some("03-04 11:00"),
+        Some("03-04 11:30"),
+    ]
+    .map(listed);
+    assert_eq!(given, ["satisfied", "satisfied", "waiting", "waiting"]);
+}
+
+/// When the base is merged into the branch GitHub says of older reviews that they are of the merge.
+#[test]
+fn an_approval_that_no_delivery_told_of_counts_for_a_merge_of_the_base_only_if_it_came_after_it() {
+    let approved = |told: bool, parents: usize, since: &str| {
+        let mut one = carol(1, ReviewState::Approved);
+        one.head_told = told;
+        let mut snapshot = asking("count: 1", vec![one]);
+        let commits = &mut known(&mut snapshot.comparison).commits.items;
+        commits.last_mut().unwrap().parents = [oid('1'), oid('a')][..parents].to_vec();
+        snapshot.head_since = Some(time(since));
+        snapshot
+    };
+    // It was given at eleven.
+    let moved = approved(false, 2, "03-04 11:30");
+    assert_eq!(state(&moved, GATE), "waiting");
+    assert!(told(&moved, GATE).contains("GitHub moves approvals along then"));
+    assert_eq!(state(&approved(false, 2, "03-04 11:00"), GATE), "waiting");
+    assert_eq!(state(&approved(false, 2, "03-04 10:59"), GATE), "satisfied");
+    assert_eq!(state(&approved(true, 2, "03-04 11:30"), GATE), "satisfied");
+    assert_eq!(state(&approved(false, 1, "03-04 11:30"), GATE), "satisfied");
+    let mut unknown = approved(false, 2, "03-04 10:59");
+    unknown.head_since = None;
+    assert_eq!(state(&unknown, GATE), "waiting");
 }
 
 #[test]

@@ -341,6 +341,58 @@ fn a_run_under_way_is_no_report() {
     assert_eq!(state(&snapshot, GATE), "waiting");
 }
 
+/// A job that is cancelled may have written its document before; and a run that failed does not approve.
+#[test]
+fn what_a_run_approves_that_did_not_end_well_counts_for_nothing() {
+    use Conclusion::*;
+    let gates =
+        "{ second_verifier: { independence: vendor }, mutation_check: { critical: ['src/**'] } }";
+    let ended = |conclusion, document: &Value| {
+        let mut run = report(20, CODEX, document);
+        run.status = RunStatus::Completed(conclusion);
+        under(&only(gates), with_reports(vec![run]))
+    };
+    let good = mutated(approval("exec-1"), &[mutant("m1", 40, "killed")]);
+    for conclusion in [Success, Neutral] {
+        let snapshot = ended(conclusion, &good);
+        assert_eq!(state(&snapshot, GATE), "satisfied");
+        assert_eq!(state(&snapshot, "mutation_check"), "satisfied");
+    }
+    for conclusion in [
+        Cancelled,
+        TimedOut,
+        Stale,
+        Skipped,
+        ActionRequired,
+        StartupFailure,
+        Failure,
+        Unknown("blessed".into()),
+    ] {
+        let snapshot = ended(conclusion, &good);
+        does_not_count(&snapshot, "the check run that bears it did not end well");
+        assert_eq!(state(&snapshot, "mutation_check"), "waiting");
+    }
+    // What it found it found, and one that fails because it rejects has tried its mutants all the same.
+    let mut rejected = good.clone();
+    rejected["predicate"]["result"] = json!("rejected");
+    for conclusion in [Failure, Cancelled] {
+        assert_eq!(state(&ended(conclusion, &rejected), GATE), "failed");
+    }
+    assert_eq!(
+        state(&ended(Failure, &rejected), "mutation_check"),
+        "satisfied"
+    );
+    assert_eq!(
+        state(&ended(Cancelled, &rejected), "mutation_check"),
+        "waiting"
+    );
+    let survivor = mutated(approval("exec-1"), &[mutant("m1", 40, "survived")]);
+    assert_eq!(
+        state(&ended(Cancelled, &survivor), "mutation_check"),
+        "failed"
+    );
+}
+
 #[test]
 fn any_named_certifier_that_rejects_keeps_the_head_uncertified() {
     let policy = only("{ certification: { by: [gemini, codex] } }");

@@ -239,6 +239,17 @@ fn a_push_moves_the_tip_and_wakes_what_wants_to_enter() {
     );
 }
 
+#[test]
+fn who_pushes_to_a_pull_request_is_remembered_with_the_head_and_nobody_else_is() {
+    let (head, by) = (head(2), ann());
+    let pushed = Change::Pushed(repo_id(), number(3), Pushed { head, by });
+    let said = |action: &str| means(&pull_event(action, pull(2, 2), false)).changes;
+    assert!(said("synchronize").contains(&pushed));
+    for action in ["opened", "reopened", "labeled", "edited", "closed"] {
+        assert!(!said(action).contains(&pushed), "{action}");
+    }
+}
+
 fn defaults() -> Repository {
     Repository {
         name: RepoName::parse("acme/.GitHub").unwrap(),

@@ -44,11 +44,13 @@ fn pull_story() -> Vec<Change> {
         review_change(review(80, ReviewState::Approved, EVIDENCE, false)),
         review_change(Review {
             head: None,
+            head_told: false,
             ..review(80, ReviewState::Approved, "taken out", true)
         }),
         review_change(review(81, ReviewState::ChangesRequested, "", false)),
         review_change(Review {
             head: None,
+            head_told: false,
             ..review(81, ReviewState::Dismissed, "", false)
         }),
         comment_change(comment(1, EVIDENCE, false)),

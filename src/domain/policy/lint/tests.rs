@@ -300,7 +300,7 @@ fn a_check_required_twice_from_one_app_by_slug_and_by_number_is_found() {
     );
 }
 
-/// B113: one entry must not hide the stricter pin of another.
+/// One entry must not hide the stricter pin of another.
 #[test]
 fn two_entries_of_one_name_are_both_judged() {
     let both = "- { name: unit, app: github-actions }\n      - { name: unit, app: jenkins }";
@@ -535,7 +535,7 @@ fn merge_methods_that_github_does_not_tell_are_said() {
     }
 }
 
-/// B063: a name alone can be reported by anybody who may write.
+/// A name alone can be reported by anybody who may write.
 #[test]
 fn our_own_check_required_without_a_pin_is_an_error() {
     let facts = with(|facts| {
@@ -637,7 +637,7 @@ fn an_owner_or_approver_who_does_not_exist_is_an_error() {
     ");
 }
 
-/// B087: one parser for every list of people, and duplicates are seen however they are spelled.
+/// One parser for every list of people, and duplicates are seen however they are spelled.
 #[test]
 fn a_party_listed_twice_is_found_in_every_spelling() {
     let owners = |list: &str| POLICY.replace("[alice, '@acme/owners']", list);

@@ -286,6 +286,40 @@ fn parts_that_contradict_one_another_are_told() {
     ]));
 }
 
+/// One way to write names, wherever they are written; a text that somebody may read as two names is none.
+#[test]
+fn several_names_are_a_list_and_a_name_holds_no_blank_and_no_comma() {
+    let places: [&dyn Fn(&str) -> String; 3] = [
+        &|names| with(&format!("owners: {names}\n")),
+        &|names| with(&format!("agents: {{ authors: {names} }}\n")),
+        &|names| {
+            with_gates(&format!(
+                "checks: {{ required: [unit] }}\napprovals: {{ count: 1, from: {names} }}\n"
+            ))
+        },
+    ];
+    for place in places {
+        for wrong in [
+            "'alice bob'",
+            "'alice,bob'",
+            "['alice bob']",
+            "['alice,bob']",
+            "['alice, bob']",
+            "['']",
+            "[' ']",
+            "[alice, '']",
+        ] {
+            assert!(read(&place(wrong)).is_err(), "{}", place(wrong));
+        }
+        for right in ["[alice, bob]", "['alice', Bob, alice]"] {
+            good(&place(right));
+        }
+    }
+    let policy = good(&with("owners: [alice, '@Alice', bob]\n"));
+    let alice = Party::User(Login::new("ALICE"));
+    assert!(policy.owners.contains(&alice));
+}
+
 #[test]
 fn a_key_written_twice_is_an_error_even_when_both_say_the_same() {
     insta::assert_snapshot!(told(&with(
