@@ -3,8 +3,8 @@
 //! Every call goes the same way: `admission` is asked, then the token, then GitHub; the answer feeds
 //! `admission` back. Above that stand three kinds of call, which differ in what may be done twice:
 //!
-//! - a **read** is tried again, at most as often as there are pauses, after a 5xx or no answer, and once
-//!   with a new token after a 401. Asking twice changes nothing.
+//! - a **read** is tried again, at most as often as there are pauses, after a 5xx that names no time or no
+//!   answer, and once with a new token after a 401. Asking twice changes nothing.
 //! - a **write** goes out once. A 5xx or no answer leaves its outcome unknown, and only a read can
 //!   tell; that is the caller's to do. The one exception is a redirect: it says that the
 //!   repository's name is an old one and nothing was done, and the write is sent once more, to
@@ -384,15 +384,9 @@ impl Client {
         };
         let token = self.token(installation).await?;
         let answered = self.sent(who, ask, &token.secret).await;
-        let end = match &answered {
-            Ok(reply) if !reply.status.is_server_error() => Some(End::Answered),
-            Ok(_) if again => None,
-            Ok(_) => Some(End::Failed),
-            Err(_) => Some(End::Hung),
-        };
-        match end {
-            Some(end) => going.end(end, self.now()),
-            None => drop(going),
+        match end_of(&answered) {
+            End::Failed if again => drop(going),
+            end => going.end(end, self.now()),
         }
         let reply = answered?;
         if reply.status == http::StatusCode::UNAUTHORIZED {
@@ -496,14 +490,12 @@ impl Client {
         let ask = self.rest(Method::POST, &path, None);
         let answered = self.sent(who, &ask, &self.assertion()?).await;
         drop(going);
-        let end = match &answered {
-            Ok(reply) if !reply.status.is_server_error() => None,
-            Ok(_) => Some(End::Failed),
-            Err(_) => Some(End::Hung),
-        };
-        if let Some(end) = end {
-            let whose = Principal::Installation(installation);
-            self.admission.failed(whose, end, self.now());
+        match end_of(&answered) {
+            End::Answered => {}
+            end => {
+                let whose = Principal::Installation(installation);
+                self.admission.failed(whose, end, self.now());
+            }
         }
         let reply = answered?;
         if !reply.status.is_success() {
@@ -531,6 +523,15 @@ pub(super) fn elsewhere(repo: &Repository) -> Refused {
 
 fn named(name: &RepoName, tail: &str) -> String {
     format!("/repos/{name}{tail}")
+}
+
+/// What a call's end tells of the installation that it was made for.
+fn end_of(answered: &Answer<Reply>) -> End {
+    match answered {
+        Ok(reply) if !reply.status.is_server_error() => End::Answered,
+        Ok(reply) => reply.busy().map_or(End::Failed, End::Busy),
+        Err(_) => End::Hung,
+    }
 }
 
 /// What a write is for.
