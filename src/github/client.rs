@@ -38,7 +38,7 @@ use super::quota::{Budget, Limit, Principal};
 use super::tokens::{Minted, Token, Tokens};
 use super::transport::{Reply, Transport};
 use super::wire::{places, pulls};
-use super::{Answer, Refused, refusal};
+use super::{Answer, Refused, counted, refusal};
 use crate::clock::Clock;
 use crate::domain::model::{AppId, InstallationId, RepoName, Repository};
 use crate::settings::Live;
@@ -130,6 +130,12 @@ pub(super) struct Ask {
     budget: Budget,
     /// A write's own class; a read has that of what it is done for.
     class: Option<Class>,
+}
+
+impl Ask {
+    fn class(&self) -> Class {
+        self.class.unwrap_or_else(class::current)
+    }
 }
 
 /// How many redirects a read follows: a name may have changed more than once.
@@ -367,11 +373,17 @@ impl Client {
     /// once more, unless nothing came at all: one page that GitHub cannot make is not an installation in
     /// trouble, and it holds nobody up.
     async fn one(&self, who: Principal, ask: &Ask, again: bool) -> Answer<Reply> {
-        let class = ask.class.unwrap_or_else(class::current);
-        let going = self.admission.admit(who, ask.budget, class, self.now())?;
+        let class = ask.class();
+        let kept_back = |refused| {
+            counted::kept_back(&self.transport.meters, who, class, &refused);
+            refused
+        };
+        let going = self.admission.admit(who, ask.budget, class, self.now());
+        let going = going.map_err(kept_back)?;
         if ask.class.is_some() {
             let creates = ask.method == Method::POST;
-            let wait = self.admission.turn(who, class, creates, self.now())?;
+            let wait = self.admission.turn(who, class, creates, self.now());
+            let wait = wait.map_err(kept_back)?;
             if let Ok(wait) = wait.to_std()
                 && !wait.is_zero()
             {
@@ -424,36 +436,20 @@ impl Client {
         unless: Option<&http::HeaderValue>,
     ) -> Answer<Reply> {
         let (method, body) = (&ask.method, ask.body.as_ref());
-        let reply = self
+        let answered = self
             .transport
             .send(method, &ask.address, Some(secret), body, unless)
-            .await?;
+            .await;
+        let meters = &self.transport.meters;
+        counted::sent(meters, who, ask.class(), &answered, self.now());
+        let reply = answered?;
+        counted::budget(meters, who, ask.budget, &reply);
         self.admission
             .told(who, ask.budget, &reply.headers, self.now());
-        self.meter(who, ask.budget, &reply);
         if let Some(limit) = reply.limit(self.now()) {
             self.hold(who, ask.budget, limit);
         }
         Ok(reply)
-    }
-
-    fn meter(&self, who: Principal, budget: Budget, reply: &Reply) {
-        let told = |name| reply.headers.get(name)?.to_str().ok()?.parse().ok();
-        let (Some(limit), Some(remaining)) =
-            (told("x-ratelimit-limit"), told("x-ratelimit-remaining"))
-        else {
-            return;
-        };
-        let whose = match who {
-            Principal::App => "app".to_owned(),
-            Principal::Installation(installation) => installation.to_string(),
-        };
-        let resource = match budget {
-            Budget::Rest => "rest",
-            Budget::GraphQl => "graphql",
-        };
-        let meters = &self.transport.meters;
-        meters.budget(&whose, resource, limit, remaining);
     }
 
     fn hold(&self, who: Principal, budget: Budget, limit: Limit) {
