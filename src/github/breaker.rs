@@ -15,6 +15,9 @@
 //! kind below 500 is an answer: a refusal is no trouble. Known: the first call that hangs may have as many
 //! beside it as one installation may have passes, which is never all of them, for one time-out.
 //!
+//! A 5xx that names a time (`Retry-After`) is taken at its word at once, up to [`LONGEST_REST`]: calling on
+//! would only prolong it. It names no budget and comes from a gateway as often as from GitHub, so no longer.
+//!
 //! A 5xx comes quickly and holds nobody up, so it makes no installation ail: else a pass of which one read
 //! always fails would have its other reads put off, and would never end with what the rest tells.
 
@@ -50,6 +53,8 @@ pub(super) enum End {
     Answered,
     /// 5xx.
     Failed,
+    /// 5xx that names the time after which to ask again.
+    Busy(Duration),
     /// No answer.
     Hung,
 }
@@ -94,6 +99,12 @@ impl Breaker {
                     };
                 }
                 false
+            }
+            End::Busy(after) => {
+                let until = now + after.min(LONGEST_REST);
+                self.until = Some(self.until.map_or(until, |known| known.max(until)));
+                self.failures = self.failures.saturating_add(1);
+                true
             }
             End::Failed | End::Hung => {
                 self.hung = end == End::Hung;
@@ -212,6 +223,20 @@ mod tests {
         for _ in 0..8 {
             breaker.begin(at(0)).expect("not ailing");
         }
+    }
+
+    #[test]
+    fn a_failure_that_names_a_time_is_taken_at_its_word_up_to_a_bound() {
+        let mut breaker = Breaker::default();
+        breaker.begin(at(0)).expect("sound");
+        assert!(breaker.end(End::Busy(Duration::seconds(90)), at(0)));
+        assert_eq!(breaker.begin(at(0)), Err(Duration::seconds(90)));
+        breaker.begin(at(90)).expect("the proof");
+        breaker.end(End::Busy(Duration::days(1)), at(90));
+        assert_eq!(breaker.begin(at(90)), Err(LONGEST_REST));
+        // A shorter word that comes late does not shorten it.
+        breaker.heard(End::Busy(Duration::seconds(1)), at(91));
+        assert_eq!(breaker.resting(at(91)), Some(at(90) + LONGEST_REST));
     }
 
     #[test]

@@ -40,6 +40,17 @@ impl Class {
             Self::Sweep => 30,
         }
     }
+
+    /// Its name in metrics.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Check => "check",
+            Self::Answer => "answer",
+            Self::Read => "read",
+            Self::Sweep => "sweep",
+        }
+    }
 }
 
 tokio::task_local! {

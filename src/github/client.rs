@@ -3,8 +3,8 @@
 //! Every call goes the same way: `admission` is asked, then the token, then GitHub; the answer feeds
 //! `admission` back. Above that stand three kinds of call, which differ in what may be done twice:
 //!
-//! - a **read** is tried again, at most as often as there are pauses, after a 5xx or no answer, and once
-//!   with a new token after a 401. Asking twice changes nothing.
+//! - a **read** is tried again, at most as often as there are pauses, after a 5xx that names no time or no
+//!   answer, and once with a new token after a 401. Asking twice changes nothing.
 //! - a **write** goes out once. A 5xx or no answer leaves its outcome unknown, and only a read can
 //!   tell; that is the caller's to do. The one exception is a redirect: it says that the
 //!   repository's name is an old one and nothing was done, and the write is sent once more, to
@@ -38,7 +38,7 @@ use super::quota::{Budget, Limit, Principal};
 use super::tokens::{Minted, Token, Tokens};
 use super::transport::{Reply, Transport};
 use super::wire::{places, pulls};
-use super::{Answer, Refused, refusal};
+use super::{Answer, Refused, counted, refusal};
 use crate::clock::Clock;
 use crate::domain::model::{AppId, InstallationId, RepoName, Repository};
 use crate::settings::Live;
@@ -130,6 +130,12 @@ pub(super) struct Ask {
     budget: Budget,
     /// A write's own class; a read has that of what it is done for.
     class: Option<Class>,
+}
+
+impl Ask {
+    fn class(&self) -> Class {
+        self.class.unwrap_or_else(class::current)
+    }
 }
 
 /// How many redirects a read follows: a name may have changed more than once.
@@ -370,11 +376,17 @@ impl Client {
     /// once more, unless nothing came at all: one page that GitHub cannot make is not an installation in
     /// trouble, and it holds nobody up.
     async fn one(&self, who: Principal, ask: &Ask, again: bool) -> Answer<Reply> {
-        let class = ask.class.unwrap_or_else(class::current);
-        let going = self.admission.admit(who, ask.budget, class, self.now())?;
+        let class = ask.class();
+        let kept_back = |refused| {
+            counted::kept_back(&self.transport.meters, who, class, &refused);
+            refused
+        };
+        let going = self.admission.admit(who, ask.budget, class, self.now());
+        let going = going.map_err(kept_back)?;
         if ask.class.is_some() {
             let creates = ask.method == Method::POST;
-            let wait = self.admission.turn(who, class, creates, self.now())?;
+            let wait = self.admission.turn(who, class, creates, self.now());
+            let wait = wait.map_err(kept_back)?;
             if let Ok(wait) = wait.to_std()
                 && !wait.is_zero()
             {
@@ -387,15 +399,9 @@ impl Client {
         };
         let token = self.token(installation).await?;
         let answered = self.sent(who, ask, &token.secret).await;
-        let end = match &answered {
-            Ok(reply) if !reply.status.is_server_error() => Some(End::Answered),
-            Ok(_) if again => None,
-            Ok(_) => Some(End::Failed),
-            Err(_) => Some(End::Hung),
-        };
-        match end {
-            Some(end) => going.end(end, self.now()),
-            None => drop(going),
+        match end_of(&answered) {
+            End::Failed if again => drop(going),
+            end => going.end(end, self.now()),
         }
         let reply = answered?;
         if reply.status == http::StatusCode::UNAUTHORIZED {
@@ -433,36 +439,20 @@ impl Client {
         unless: Option<&http::HeaderValue>,
     ) -> Answer<Reply> {
         let (method, body) = (&ask.method, ask.body.as_ref());
-        let reply = self
+        let answered = self
             .transport
             .send(method, &ask.address, Some(secret), body, unless)
-            .await?;
+            .await;
+        let meters = &self.transport.meters;
+        counted::sent(meters, who, ask.class(), &answered, self.now());
+        let reply = answered?;
+        counted::budget(meters, who, ask.budget, &reply);
         self.admission
             .told(who, ask.budget, &reply.headers, self.now());
-        self.meter(who, ask.budget, &reply);
         if let Some(limit) = reply.limit(self.now()) {
             self.hold(who, ask.budget, limit);
         }
         Ok(reply)
-    }
-
-    fn meter(&self, who: Principal, budget: Budget, reply: &Reply) {
-        let told = |name| reply.headers.get(name)?.to_str().ok()?.parse().ok();
-        let (Some(limit), Some(remaining)) =
-            (told("x-ratelimit-limit"), told("x-ratelimit-remaining"))
-        else {
-            return;
-        };
-        let whose = match who {
-            Principal::App => "app".to_owned(),
-            Principal::Installation(installation) => installation.to_string(),
-        };
-        let resource = match budget {
-            Budget::Rest => "rest",
-            Budget::GraphQl => "graphql",
-        };
-        let meters = &self.transport.meters;
-        meters.budget(&whose, resource, limit, remaining);
     }
 
     fn hold(&self, who: Principal, budget: Budget, limit: Limit) {
@@ -499,14 +489,12 @@ impl Client {
         let ask = self.rest(Method::POST, &path, None);
         let answered = self.sent(who, &ask, &self.assertion()?).await;
         drop(going);
-        let end = match &answered {
-            Ok(reply) if !reply.status.is_server_error() => None,
-            Ok(_) => Some(End::Failed),
-            Err(_) => Some(End::Hung),
-        };
-        if let Some(end) = end {
-            let whose = Principal::Installation(installation);
-            self.admission.failed(whose, end, self.now());
+        match end_of(&answered) {
+            End::Answered => {}
+            end => {
+                let whose = Principal::Installation(installation);
+                self.admission.failed(whose, end, self.now());
+            }
         }
         let reply = answered?;
         if !reply.status.is_success() {
@@ -534,6 +522,15 @@ pub(super) fn elsewhere(repo: &Repository) -> Refused {
 
 fn named(name: &RepoName, tail: &str) -> String {
     format!("/repos/{name}{tail}")
+}
+
+/// What a call's end tells of the installation that it was made for.
+fn end_of(answered: &Answer<Reply>) -> End {
+    match answered {
+        Ok(reply) if !reply.status.is_server_error() => End::Answered,
+        Ok(reply) => reply.busy().map_or(End::Failed, End::Busy),
+        Err(_) => End::Hung,
+    }
 }
 
 /// What a write is for.

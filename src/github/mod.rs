@@ -40,6 +40,7 @@ pub mod auth;
 mod breaker;
 pub mod class;
 pub mod client;
+mod counted;
 mod deliveries;
 pub mod issuer;
 mod kept;

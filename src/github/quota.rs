@@ -20,7 +20,7 @@ use crate::domain::model::{InstallationId, Timestamp};
 /// Where GitHub names no time: its documentation asks for at least a minute.
 const UNNAMED: i64 = 60;
 /// Primary budgets are refilled hourly; anything longer is a misread header or a wrong clock.
-const LONGEST: i64 = 3_600;
+pub(super) const LONGEST: i64 = 3_600;
 
 /// In whose name a call is made: each has budgets of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -98,6 +98,13 @@ impl Reply {
         quota::limit(self.status, &self.headers, &self.message(), now)
     }
 
+    /// After how long a server that failed wants to be asked again, where it says so.
+    pub fn busy(&self) -> Option<Duration> {
+        let after = quota::number(&self.headers, "retry-after");
+        let after = after.filter(|_| self.status.is_server_error())?;
+        (after > 0).then(|| Duration::seconds(after.min(quota::LONGEST)))
+    }
+
     /// Only the App's assertion carries times of ours, so only its refusal can be our clock's fault.
     fn with_clock(&self, who: Principal, message: String, now: Timestamp) -> String {
         match who {

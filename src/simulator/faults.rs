@@ -18,6 +18,8 @@ use sha2::{Digest, Sha256};
 pub enum Fault {
     /// This status and these words, and nothing is done. See [`Fault::status`] for the usual words.
     Refuse(u16, &'static str),
+    /// This status, with `Retry-After` in seconds. Nothing is done.
+    ComeBack(u16, u64),
     /// 403 as a secondary limit, with `Retry-After` in seconds. Nothing is done.
     SecondaryLimit(u64),
     /// 403 as a used-up primary limit, which starts anew in so many seconds. Nothing is done.
@@ -32,6 +34,8 @@ pub enum Fault {
     DoneThenSilence,
     /// The call is done, and the connection ends without an answer.
     DoneThenReset,
+    /// The call is done, and the connection ends in the middle of the answer.
+    DoneThenCut,
     /// A list comes back empty, as if there were nothing (also its `total_count`).
     EmptyList,
     /// A list ends early without a word: no `Link` to the next page, or, on the last page, without
@@ -53,6 +57,7 @@ impl Fault {
             403 => "Resource not accessible by integration",
             404 => "Not Found",
             405 => "Method Not Allowed",
+            408 => "Request Timeout",
             409 => "Conflict",
             422 => "Validation Failed",
             429 => "Too Many Requests",

@@ -36,7 +36,7 @@ const BUCKETS: [f64; 11] = [
 ];
 
 /// What only goes up.
-const COUNTERS: [(&str, &str); 6] = [
+const COUNTERS: [(&str, &str); 8] = [
     (
         "countersign_deliveries_total",
         "Deliveries by event and how they were answered.",
@@ -48,6 +48,14 @@ const COUNTERS: [(&str, &str); 6] = [
     (
         "countersign_github_requests_total",
         "Requests to GitHub by method and status; status none is no answer.",
+    ),
+    (
+        "countersign_github_calls_total",
+        "Calls by installation, what they were for, and how GitHub answered; kept_back were not sent.",
+    ),
+    (
+        "countersign_merge_refusals_total",
+        "Merges that GitHub refused, by reason, from the ledger.",
     ),
     (
         "countersign_ledger_entries_total",
@@ -238,18 +246,22 @@ impl Meters {
         self.observe(name, took, &[("method", method)]);
     }
 
+    /// A call for an installation (`whose`: its id, or `app`) was answered, or kept back.
+    pub fn call(&self, whose: &str, class: &str, answer: &str) {
+        let pairs = [
+            ("installation", whose),
+            ("class", class),
+            ("answer", answer),
+        ];
+        self.count("countersign_github_calls_total", 1, &pairs);
+    }
+
     /// What GitHub told of a budget. `whose` is an installation's id, or `app`.
     pub fn budget(&self, whose: &str, resource: &str, limit: u64, remaining: u64) {
         let pairs = [("installation", whose), ("resource", resource)];
         self.set("countersign_github_budget_limit", limit as f64, &pairs);
         let name = "countersign_github_budget_remaining";
         self.set(name, remaining as f64, &pairs);
-    }
-
-    /// An alarm is raised or over.
-    pub fn alarm(&self, name: &str, raised: bool) {
-        let value = f64::from(u8::from(raised));
-        self.set("countersign_alarm", value, &[("alarm", name)]);
     }
 
     /// Everything in Prometheus's text format.

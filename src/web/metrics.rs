@@ -35,6 +35,16 @@ const FRESH: Duration = Duration::seconds(30);
 /// How many ledger entries are read at a time.
 const PAGE: u32 = 1_000;
 
+/// What the ledger calls GitHub's refusals to merge.
+const REFUSALS: [&str; 6] = [
+    "head_moved",
+    "base_moved",
+    "not_allowed",
+    "forbidden",
+    "gone",
+    "invalid",
+];
+
 /// What was counted, and how far reading has come. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Scrape {
@@ -156,6 +166,15 @@ fn count(meters: &Meters, entry: &Entry) {
             meters.count("countersign_verdicts_total", 1, &pairs);
         }
         Kind::Landed => meters.count("countersign_merges_total", 1, &[("by", "countersign")]),
+        Kind::Outcome => {
+            if let Some(reason) = REFUSALS
+                .iter()
+                .find(|word| entry.body.get(**word).is_some())
+            {
+                let pairs = [("reason", *reason)];
+                meters.count("countersign_merge_refusals_total", 1, &pairs);
+            }
+        }
         Kind::MergedPastGate => meters.count("countersign_merges_total", 1, &[("by", "others")]),
         _ => {}
     }

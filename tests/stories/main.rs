@@ -25,6 +25,7 @@ mod deliveries;
 mod desk;
 mod dispatch;
 mod doctor;
+mod faults;
 mod gate;
 mod heads;
 mod identity;

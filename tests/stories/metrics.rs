@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::body::Body;
+use countersign::simulator::faults::{Fault, FaultPlan};
 use http::{Request, StatusCode};
 use tower::ServiceExt as _;
 
@@ -85,6 +86,14 @@ async fn a_scraper_sees_a_pull_request_go_from_delivery_to_merge() {
         0.0
     );
     assert!(merged.value("countersign_database_bytes") > 10_000.0);
+    let installation = installation(&stage);
+    let calls = |class: &str, answer: &str| {
+        let labels = format!(r#"installation="{installation}",class="{class}",answer="{answer}""#);
+        merged.value(&format!("countersign_github_calls_total{{{labels}}}"))
+    };
+    assert!(calls("merge", "ok") >= 2.0, "the merge and its reads");
+    assert!(calls("check", "ok") >= 2.0);
+    assert!(calls("read", "ok") >= 2.0);
     let again = scrape(&stage).await;
     assert_eq!(again.value(by_us), 1.0, "the ledger is counted once");
     let head = stage.open_other("other").await.head().unwrap();
@@ -94,7 +103,66 @@ async fn a_scraper_sees_a_pull_request_go_from_delivery_to_merge() {
             "{series}"
         );
     }
+    let readme = include_str!("../../README.md");
+    for line in again.text.lines() {
+        if let Some(family) = line.strip_prefix("# TYPE countersign_") {
+            let name = family.split(' ').next().unwrap();
+            assert!(readme.contains(&format!("`{name}`")), "README lacks {name}");
+        }
+    }
     insta::assert_snapshot!(again.families());
+}
+
+fn installation(stage: &Stage) -> u64 {
+    let calls = stage.github.calls();
+    let minting = calls
+        .iter()
+        .find_map(|call| call.path.strip_suffix("/access_tokens"));
+    let id = minting.and_then(|path| path.rsplit('/').next());
+    id.unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn refusals_to_merge_are_counted_by_their_reason_and_once() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    stage.github.base_is_modified(2);
+    stage.clear(&pull).await;
+    for _ in 0..10 {
+        stage.after(30).await;
+    }
+    assert!(stage.merged(&pull));
+    let moved = r#"countersign_merge_refusals_total{reason="base_moved"}"#;
+    for _ in 0..2 {
+        assert_eq!(scrape(&stage).await.value(moved), 2.0);
+    }
+    let refused = format!(
+        r#"countersign_github_calls_total{{installation="{}",class="merge",answer="refused"}}"#,
+        installation(&stage)
+    );
+    assert_eq!(scrape(&stage).await.value(&refused), 2.0);
+}
+
+#[tokio::test]
+async fn calls_that_were_limited_failed_or_kept_back_are_told_apart() {
+    let stage = Stage::new().await;
+    let plan = FaultPlan::none()
+        .with("POST", "/check-runs", 1, Fault::status(502))
+        .at("POST", "/check-runs", 2, Fault::SecondaryLimit(90));
+    stage.github.set_faults(plan);
+    let pull = stage.open_pull().await;
+    stage.after(2).await;
+    stage.unit_passes(&pull).await;
+    let scraped = scrape(&stage).await;
+    let installation = installation(&stage);
+    let mut told = Vec::new();
+    for answer in ["failed", "limited", "kept_back"] {
+        let labels = format!(r#"installation="{installation}",class="check",answer="{answer}""#);
+        let series = format!("countersign_github_calls_total{{{labels}}}");
+        told.push(scraped.value(&series) as u32);
+    }
+    assert_eq!(told[..2], [1, 1]);
+    assert!(told[2] >= 1, "the limit keeps the next one back: {told:?}");
 }
 
 #[tokio::test]

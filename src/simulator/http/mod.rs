@@ -40,6 +40,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::Simulator;
@@ -75,6 +76,8 @@ pub struct Face {
     /// Where deliveries go, and what became of each.
     pub(super) post: Mutex<Post>,
     server: Mutex<Option<Server>>,
+    /// Rings when a call is not going to be answered.
+    silent: Notify,
 }
 
 /// What lies on the face's desk.
@@ -200,6 +203,12 @@ impl Simulator {
     /// What went wrong so far by the plan, oldest first: for the message of a failing test.
     pub fn faults_fired(&self) -> Vec<String> {
         self.face.desk().faults.fired().to_vec()
+    }
+
+    /// Ends when a call met silence, or did since this was last asked: who keeps the time then lets the
+    /// caller's patience end.
+    pub async fn silence(&self) {
+        self.face.silent.notified().await;
     }
 
     /// From now on these limits hold.

@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, header, request::Parts};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -32,6 +33,8 @@ pub struct Ended;
 /// How a call comes out.
 enum Outcome {
     Answered(Response<Full<Bytes>>),
+    /// Answered, but for the second half of the body.
+    Cut(Response<Full<Bytes>>),
     Silence,
     Reset,
 }
@@ -57,7 +60,7 @@ pub async fn listen(listener: TcpListener, github: Acquaintance) {
 async fn answer(
     github: Acquaintance,
     request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Ended> {
+) -> Result<Response<BoxBody<Bytes, Ended>>, Ended> {
     let (parts, body) = request.into_parts();
     let body = Limited::new(body, LARGEST).collect().await;
     let body = body.map_err(|_| Ended)?.to_bytes();
@@ -71,10 +74,24 @@ async fn answer(
         }
     };
     match outcome {
-        Outcome::Answered(response) => Ok(response),
+        Outcome::Answered(response) => Ok(response.map(whole)),
+        Outcome::Cut(response) => half(response).await,
         Outcome::Silence => std::future::pending().await,
         Outcome::Reset => Err(Ended),
     }
+}
+
+fn whole(body: Full<Bytes>) -> BoxBody<Bytes, Ended> {
+    body.map_err(|never| match never {}).boxed()
+}
+
+/// The first half of an answer, after which the connection ends.
+async fn half(response: Response<Full<Bytes>>) -> Result<Response<BoxBody<Bytes, Ended>>, Ended> {
+    let (parts, body) = response.into_parts();
+    let bytes = body.collect().await.map_err(|_| Ended)?.to_bytes();
+    let begun = Frame::data(bytes.slice(..bytes.len() / 2));
+    let frames = futures::stream::iter([Ok(begun), Err(Ended)]);
+    Ok(Response::from_parts(parts, StreamBody::new(frames).boxed()))
 }
 
 impl Simulator {
@@ -101,8 +118,11 @@ impl Simulator {
         };
         let status = match &outcome {
             Outcome::Answered(response) => response.status().as_u16(),
-            Outcome::Silence | Outcome::Reset => 0,
+            Outcome::Silence | Outcome::Reset | Outcome::Cut(_) => 0,
         };
+        if matches!(outcome, Outcome::Silence) {
+            self.face.silent.notify_one();
+        }
         // The record may have been cleared meanwhile.
         if let Some(call) = self.face.desk().calls.get_mut(index) {
             call.status = status;
@@ -122,6 +142,14 @@ impl Simulator {
         let outcome = match fault {
             Fault::Refuse(status, words) => {
                 self.answered(Reply::refused(&Refusal::new(*status, *words)))
+            }
+            Fault::ComeBack(status, after) => {
+                let words = match Fault::status(*status) {
+                    Fault::Refuse(_, words) => words,
+                    _ => "Server Error",
+                };
+                let reply = Reply::refused(&Refusal::new(*status, words));
+                self.answered(reply.with("retry-after", after.to_string()))
             }
             Fault::SecondaryLimit(after) => {
                 let after = i64::try_from(*after).unwrap_or(i64::MAX);
@@ -145,6 +173,7 @@ impl Simulator {
                 perform();
                 Outcome::Reset
             }
+            Fault::DoneThenCut => Outcome::Cut(perform().into_http(self.lock().now())),
             bent => {
                 let (reply, changed) = self.bend(bent, perform(), &call);
                 fired = changed;
