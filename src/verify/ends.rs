@@ -173,7 +173,8 @@ fn absent(end: &str, name: &str) -> String {
     let branch = prefixes.iter().find_map(|one| name.strip_prefix(one));
     let (branch, remote) = (branch.unwrap_or(name), branch.is_some() || end == "base");
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+#@".contains(c);
-    if BaseRef::parse(branch).is_err() || !branch.chars().all(plain) || branch.starts_with('-') {
+    let is_name = BaseRef::parse(branch).is_ok() && branch.chars().all(plain);
+    if !is_name || branch.starts_with('-') || branch.contains("..") {
         return format!(
             "the {end} `{name}` is no commit of this checkout: give a branch or a commit"
         );

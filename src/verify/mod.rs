@@ -205,13 +205,9 @@ pub fn digest<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
 pub async fn verify(request: &Request, clock: &Clock, watch: &dyn Watch) -> Result<Report, Fault> {
     let started = clock.now();
     let reports = Reports::new(&request.commands.junit).map_err(Fault::Use)?;
-    remains::clear_away(&std::env::temp_dir());
-    let none = |error: std::io::Error| Fault::Internal(format!("no temporary folder: {error}"));
-    let folder = tempfile::Builder::new()
-        .prefix(remains::PREFIX)
-        .tempdir()
-        .map_err(none)?;
-    let _held = remains::hold(folder.path()).map_err(none)?;
+    let folder = remains::folder();
+    let (folder, _held) =
+        folder.map_err(|error| Fault::Internal(format!("no temporary folder: {error}")))?;
     sandbox::may_be_handed_on(&request.commands.env).map_err(Fault::Use)?;
     let yard = yard(request, folder, watch).await?;
     let change = Change::read(&yard.git, &yard.ends)

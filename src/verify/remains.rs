@@ -17,13 +17,23 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, OFlags, flock};
+use tempfile::TempDir;
 
 /// How our folders begin.
-pub(super) const PREFIX: &str = "countersign-";
+const PREFIX: &str = "countersign-";
 const NAME: &str = "in-use";
 
+/// A temporary folder of ours, and what tells that it is in use for as long as that lives. Those that are no
+/// longer in use go.
+pub(super) fn folder() -> io::Result<(TempDir, File)> {
+    clear_away(&std::env::temp_dir());
+    let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+    let held = hold(folder.path())?;
+    Ok((folder, held))
+}
+
 /// Marks a folder as one in use, for as long as the answer lives.
-pub(super) fn hold(folder: &Path) -> io::Result<File> {
+fn hold(folder: &Path) -> io::Result<File> {
     let unready = folder.join("in-use.new");
     let file = File::create_new(&unready)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
@@ -32,7 +42,7 @@ pub(super) fn hold(folder: &Path) -> io::Result<File> {
 }
 
 /// Takes away the folders in this one whose verification is no more.
-pub(super) fn clear_away(place: &Path) {
+fn clear_away(place: &Path) {
     let Ok(entries) = std::fs::read_dir(place) else {
         return;
     };

@@ -525,7 +525,7 @@ fn a_base_given_as_a_commit_is_named_by_the_branch_whose_tip_it_is_or_that_is_sa
     let verify = || {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_countersign"));
         command.args(["verify", "--base", &base, "--test", "sh check.sh", "--json"]);
-        command.args(["--critical", "src/**", "--sandbox", "off"]);
+        command.args(["--critical", "src/**", "--sandbox", "off", "--by-exit-code"]);
         let output = command.current_dir(project.repo()).output().unwrap();
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
