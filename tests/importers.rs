@@ -206,7 +206,11 @@ impl Imported {
     }
 
     fn is_refused(&self, words: &str) {
-        assert_eq!(self.code, 1, "{}", self.said);
+        self.is_refused_with(1, words);
+    }
+
+    fn is_refused_with(&self, code: i32, words: &str) {
+        assert_eq!(self.code, code, "{}", self.said);
         assert!(
             self.document.is_none(),
             "a refused report leaves no document"
@@ -287,7 +291,7 @@ fn stryker_is_imported() {
     let both = project.import("stryker", report, &ONE_PASSED);
     both.tells_them_apart("ages.js", 3, 5);
     let unsaid = project.import("stryker", report, &[]);
-    unsaid.is_refused("--baseline-executed N --baseline-exit-code CODE");
+    unsaid.is_refused_with(2, "--baseline-executed N --baseline-exit-code CODE");
     project.git(&["rm", "--quiet", "ages.test.js"]);
     project.edit("ages.js", "// One line", "// A line");
     project.git(&["commit", "--quiet", "--no-gpg-sign", "-am", "moved on"]);

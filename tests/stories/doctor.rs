@@ -574,7 +574,7 @@ async fn a_policy_is_checked_against_its_repository_as_a_command() {
     assert_eq!(done.status.code(), Some(1));
     let done = run(&stage, folder.path(), &[&check[..], &["--json"]].concat()).await;
     let told: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-    assert_eq!(told["valid"], true);
+    assert_eq!(told["valid"], false);
     assert_eq!(told["findings"][0]["severity"], "error");
     assert_eq!(told["findings"][0]["line"], 12);
     assert_eq!(done.status.code(), Some(1));

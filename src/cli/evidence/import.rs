@@ -374,12 +374,11 @@ fn given(args: &ImportArgs, here: Option<&Checkout>, digest: &str) -> Result<Giv
     })
 }
 
-/// What a person reads: the mutants, survivors first, what they come to, and what the tool cannot tell.
-pub fn told(found: &Found, statement: &Statement) -> String {
+/// The mutants, survivors first.
+fn table(found: &Found) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["mutant", "place", "kind", "status", "killed by"]);
-    const SHOWN: usize = 30;
     let mut mutants: Vec<_> = found.mutants.iter().collect();
     mutants.sort_by_key(|one| {
         let survived = one.status == MutantStatus::Survived;
@@ -395,6 +394,15 @@ pub fn told(found: &Found, statement: &Statement) -> String {
             visible(&mutant.killed_by.join(", ")),
         ]);
     }
+    table
+}
+
+/// The most mutants that are shown on a screen.
+const SHOWN: usize = 30;
+
+/// What a person reads: the mutants, what they come to, and what the tool cannot tell.
+pub fn told(found: &Found, statement: &Statement) -> String {
+    let table = table(found);
     let mut text = String::new();
     // Writing to a String cannot fail.
     for line in table.lines() {

@@ -95,28 +95,34 @@ pub fn judge(case: &Case<'_>, gate: &Approvals) -> GateResult {
                         review.url.clone(),
                     ));
             }
-            (Ok(()), _) if review.head.as_ref() != Some(&case.pull.head) => {
-                let reason = "Approved another head than this one; that is void.";
-                details.push(GateResult::skipped(name, reason));
-            }
-            (Ok(()), _) if is_for_another_base(case, review) => {
-                let reason = "Approved this head for another base, against which it changed other lines; that is void.";
-                details.push(GateResult::skipped(name, reason));
-            }
-            (Ok(()), _) if moved(case, review) => {
-                let reason = "It was given before this merge of the base was seen; GitHub moves approvals along then, \
-                              and whether it was of this head is not known.";
-                details.push(GateResult::skipped(name, reason));
-            }
-            (Ok(()), _) => {
-                records.push(Basis::new(
+            (Ok(()), _) => match void(case, review) {
+                Some(why) => details.push(GateResult::skipped(name, why)),
+                None => records.push(Basis::new(
                     format!("approval by {name}"),
                     review.url.clone(),
-                ));
-            }
+                )),
+            },
         }
     }
     counted(case, gate, records, details)
+}
+
+/// Why an approval is not, or may not be, of what stands to be merged now.
+fn void(case: &Case<'_>, review: &Review) -> Option<&'static str> {
+    if review.head.as_ref() != Some(&case.pull.head) {
+        Some("Approved another head than this one; that is void.")
+    } else if is_for_another_base(case, review) {
+        Some(
+            "Approved this head for another base, against which it changed other lines; that is void.",
+        )
+    } else if moved(case, review) {
+        Some(
+            "It was given before this merge of the base was seen; GitHub moves approvals along then, and whether \
+             it was of this head is not known.",
+        )
+    } else {
+        None
+    }
 }
 
 /// Whether a review was, or may have been, given while the pull request had another base. A retarget changes what
