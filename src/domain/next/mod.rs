@@ -202,10 +202,13 @@ fn foremost<'a>(gates: &[&'a ToldGate]) -> Option<(Kind, &'a ToldGate)> {
     }
     // A draft, or checks that have not passed, come before a verifier's work.
     let rest = std::iter::once(first).chain(found);
-    rest.min_by_key(|(kind, gate)| {
+    let foremost = rest.min_by_key(|(kind, gate)| {
         let drafted = gate.name == "not_draft";
         (!drafted, *kind == Kind::Decide, *kind)
-    })
+    });
+    // Checks that still run may fail, and a verifier's work would be void: it is nobody's move until then.
+    let runs = gates.iter().any(|gate| gate.whose_move == Move::Ci);
+    foremost.filter(|(_, gate)| !(runs && matches!(gate.whose_move, Move::Verifier(_))))
 }
 
 fn on_dispatch(answer: &Answer) -> Option<Item> {

@@ -136,16 +136,25 @@ fn what_a_machine_does_is_nobodys_move() {
         "Not said yet.",
         None,
     );
+    let missing = gate(
+        "second_verifier",
+        "waiting",
+        verifier(),
+        "Nobody has countersigned.",
+        None,
+    );
     let all = board(vec![
-        told(1, "waiting", "now", &[ci]),
+        told(1, "waiting", "now", std::slice::from_ref(&ci)),
         told(2, "waiting", "now", &[github]),
         told(3, "ready", "now", &[]),
         told(4, "ignored", "now", &[]),
         told(5, "merged", "now", &[]),
+        // A verification of what may yet fail its checks would be for nothing.
+        told(6, "waiting", "now", &[ci, missing]),
     ]);
     let next = all.next(None);
     assert_eq!(next.items, []);
-    assert_eq!(next.waiting, 4, "all but the ignored one");
+    assert_eq!(next.waiting, 5, "all but the ignored one");
 }
 
 #[test]
