@@ -34,6 +34,7 @@ mod lint;
 mod merging;
 mod metrics;
 mod mutation;
+mod neighbours;
 mod observing;
 mod org_policy;
 mod policy;
