@@ -322,7 +322,7 @@ fn shown(
         ready: Arc::new(AtomicBool::new(false)),
         addresses: addresses.clone(),
         budgets: budgets(reads),
-        watch: Watch::new(store.clone(), clock.clone(), about, meters.clone()),
+        watch: Watch::new(store.clone(), clock.clone(), about, meters.clone()).over(budgets(reads)),
         scrape: Scrape::new(meters.clone()),
     }
 }

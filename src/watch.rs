@@ -4,8 +4,10 @@
 //! Reads the store alone; what it cannot read there (whether GitHub answers) it is told by whoever asked.
 //! `domain::alarms` judges. Each replica looks for itself, so each logs; the gauges agree.
 //!
-//! Known and left: how much of GitHub's budget is left is known here only once it is used up. That the
-//! ledger's chain holds is not looked at: `countersign ledger verify` and the doctor follow it. Whether GitHub
+//! How much of GitHub's limits is left is known from the answers to this very process; replicas hear of the same
+//! budget with their own next answer.
+//!
+//! Known and left: that the ledger's chain holds is not looked at: `countersign ledger verify` and the doctor follow it. Whether GitHub
 //! requires our check is looked at where the repository has a policy of its own.
 
 use std::collections::BTreeMap;
@@ -13,13 +15,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::domain::alarms::{self, Alarm, Facts, KINDS, Kind, Pull, Sort, Trouble};
+use crate::domain::alarms::{self, Alarm, Budget, Facts, KINDS, Kind, Pull, Sort, Trouble};
 use crate::domain::memory::{BaseMemory, RepoMemory};
-use crate::domain::model::{AppId, BaseRef, RepoId, RepoName, Timestamp};
+use crate::domain::model::{AppId, BaseRef, InstallationId, RepoId, RepoName, Timestamp};
 use crate::domain::policy::{self, Mode, lint::Gate};
 use crate::domain::redelivery::Book;
 use crate::domain::render::json::Told;
-use crate::github::Refused;
+use crate::github::{Left, Refused};
 use crate::store::{PullRow, Store, Stored};
 use crate::sweep;
 use crate::telemetry::Meters;
@@ -38,10 +40,14 @@ pub struct About {
     pub shadow: bool,
 }
 
+/// Tells what is left of the installations' budgets, without a call.
+pub type Budgets = Arc<dyn Fn() -> Vec<Left> + Send + Sync>;
+
 /// Looks at one server. Clones share what they know.
 #[derive(Clone)]
 pub struct Watch {
     store: Arc<dyn Store>,
+    budgets: Budgets,
     clock: Clock,
     about: About,
     meters: Meters,
@@ -51,6 +57,7 @@ pub struct Watch {
 #[derive(Default)]
 struct State {
     github: Option<Trouble>,
+    low: BTreeMap<InstallationId, Timestamp>,
     looked: Option<Timestamp>,
     standing: Vec<Alarm>,
 }
@@ -63,8 +70,15 @@ impl Watch {
             clock,
             about,
             meters,
+            budgets: Arc::new(Vec::new),
             state: Arc::default(),
         }
+    }
+
+    /// The same watch, with an eye on what is left of GitHub's limits.
+    #[must_use]
+    pub fn over(self, budgets: Budgets) -> Self {
+        Self { budgets, ..self }
     }
 
     /// Takes note of how GitHub answered the proof of our credentials, or a sweep.
@@ -102,14 +116,20 @@ impl Watch {
     pub async fn look(&self) -> Vec<Alarm> {
         let now = self.clock.now();
         let github = self.state().github.clone();
-        let found = match read(&*self.store, now, self.about, github).await {
-            Ok(facts) => alarms::raise(&facts),
+        let read = read(&*self.store, now, self.about, github).await;
+        let mut state = self.state();
+        let found = match read {
+            Ok(mut facts) => {
+                facts.budgets = (self.budgets)().iter().filter_map(budget).collect();
+                facts.low = std::mem::take(&mut state.low);
+                state.low = alarms::low(&facts);
+                alarms::raise(&facts)
+            }
             Err(error) => {
                 tracing::debug!(%error, "alarms could not be looked for");
                 vec![alarms::database()]
             }
         };
-        let mut state = self.state();
         tell(&state.standing, &found);
         state.looked = Some(now);
         state.standing.clone_from(&found);
@@ -151,7 +171,7 @@ fn tell(before: &[Alarm], now: &[Alarm]) {
     }
 }
 
-/// Reads what alarms are made from.
+/// Reads what alarms are made from, but for what is left of GitHub's limits.
 ///
 /// # Errors
 /// The store's.
@@ -180,6 +200,8 @@ pub async fn read(
         round: interval * i32::try_from(rounds).unwrap_or(i32::MAX),
         shadow: about.shadow,
         github,
+        budgets: Vec::new(),
+        low: BTreeMap::new(),
         due: store.next_due().await?,
         waiting: store.waiting(1).await?.first().map(|one| one.delivery.at),
         dead: store.inbox().await?.dead,
@@ -189,6 +211,17 @@ pub async fn read(
             .flat_map(|memory| guarded(memory, about.own_app))
             .collect(),
         pulls,
+    })
+}
+
+fn budget(left: &Left) -> Option<Budget> {
+    let (remaining, limit, resets) = left.hour?;
+    Some(Budget {
+        installation: left.installation,
+        remaining,
+        limit,
+        resets,
+        kept_back: left.sweeps_wait.is_some() && left.held.is_none(),
     })
 }
 

@@ -9,6 +9,8 @@
 #[path = "support/http.rs"]
 #[allow(dead_code, reason = "other tests use the rest of the client")]
 mod http_client;
+#[path = "support/relay.rs"]
+mod relay;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -24,8 +26,10 @@ use countersign::store::sqlite::Sqlite;
 use hmac::{Hmac, Mac};
 use http::{Request, StatusCode};
 use http_client::Http;
+use relay::{Line, Relay};
 use rustix::process::{Pid, Signal, kill_process};
 use sha2::Sha256;
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStderr, Command};
@@ -142,6 +146,14 @@ impl Server {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         status(&mut stream).await
+    }
+
+    /// Whether it says that it is ready, and all that it says.
+    async fn ready(&self) -> (StatusCode, String) {
+        let request = Request::get(format!("http://{}/readyz", self.address));
+        let request = request.body(Body::empty()).unwrap();
+        let (status, _, body) = Http::new().send(request).await.unwrap();
+        (status, String::from_utf8_lossy(&body).into_owned())
     }
 
     async fn look(&self, token: &str) -> StatusCode {
@@ -409,4 +421,44 @@ async fn a_program_without_the_collectors_protocol_says_so_where_a_collector_is_
     let told = format!("{FIRST}\nOTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9");
     let server = Server::start(&told).await;
     assert!(server.heard.contains("--features otlp"), "{}", server.heard);
+}
+
+/// Gives an order to the database that tests may use.
+async fn order(url: &str, statement: String) {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    connection.execute(AssertSqlSafe(statement)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_whose_postgresql_is_out_of_reach_is_not_ready_until_it_is_back() {
+    let Ok(database) = std::env::var("COUNTERSIGN_TEST_POSTGRES") else {
+        let all = std::env::var_os("COUNTERSIGN_TEST_ALL").is_some();
+        assert!(!all, "set COUNTERSIGN_TEST_POSTGRES");
+        return;
+    };
+    let schema = format!("serving_{}", uuid::Uuid::new_v4().simple());
+    order(&database, format!("create schema {schema}")).await;
+    let (before, after) = database.split_once('@').expect("a user");
+    let (place, name) = after.split_once('/').expect("a database");
+    let relay = Relay::to(place.to_owned()).await;
+    let url = format!(
+        "{before}@{}/{name}?options=-csearch_path%3D{schema}",
+        relay.address
+    );
+    let mut server = Server::start(&format!("{FIRST}\nCOUNTERSIGN_DATABASE_URL={url}")).await;
+    assert_eq!(server.ready().await.0, StatusCode::OK);
+    for line in [Line::Cut, Line::Silent] {
+        relay.set(line);
+        let (status, told) = server.ready().await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{line:?}: {told}");
+        assert!(told.contains("the database does not answer"), "{told}");
+        assert!(!told.contains(&schema), "nothing of the database: {told}");
+        relay.set(Line::Open);
+        let (status, told) = server.ready().await;
+        assert_eq!(status, StatusCode::OK, "after {line:?}: {told}");
+        assert_eq!(server.deliver("first").await, StatusCode::ACCEPTED);
+    }
+    server.signal(Signal::TERM);
+    server.process.wait().await.unwrap();
+    order(&database, format!("drop schema {schema} cascade")).await;
 }

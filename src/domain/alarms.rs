@@ -7,7 +7,7 @@
 //! # What raises one, and when
 //!
 //! Every time is chosen so that a server at work stays quiet, and is counted from what the store holds, so
-//! that a restart forgets nothing:
+//! that a restart forgets nothing (but for what is left of GitHub's limits, which its next answer tells):
 //!
 //! | what | after |
 //! |---|---|
@@ -17,16 +17,19 @@
 //! | one that is ready, and would be merged by the App, is not | a quarter of an hour |
 //! | a gate waits for a machine (a verifier, continuous integration, GitHub, this server) | a day |
 //! | deliveries were asked for again and have still not arrived | half an hour |
+//! | of an installation's calls of this hour a tenth is left; it ends with a fifth, or with the hour | at once |
 //! | dead letters; GitHub does not answer, or not to us; the database fails; the gate is advice | at once |
 //!
 //! A gate that waits for a person raises none: people may take their time, and the page says whose move it
 //! is. Of one kind only so many are told one by one ([`MOST_OF_A_KIND`]).
 
+use std::collections::BTreeMap;
+
 use chrono::Duration;
 use serde::Serialize;
 
 use super::facts::Refusal;
-use super::model::{BaseRef, PullNumber, RepoName, Timestamp};
+use super::model::{BaseRef, InstallationId, PullNumber, RepoName, Timestamp};
 use super::policy::Mode;
 use super::policy::lint::Gate;
 use super::render::json::{Told, ToldGate};
@@ -42,6 +45,10 @@ const UNFINISHED: Duration = Duration::hours(6);
 const UNMERGED: Duration = Duration::minutes(15);
 const UNANSWERED: Duration = Duration::hours(24);
 const UNDELIVERED: Duration = Duration::minutes(30);
+/// One of so many calls is left: a budget is low.
+const LOW: i64 = 10;
+/// One of so many is left: it is low no longer. More than at the beginning, so that it does not come and go.
+const ENOUGH: i64 = 5;
 
 /// What an alarm is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -54,7 +61,7 @@ pub enum Kind {
     /// GitHub does not answer, or the sweep cannot finish.
     #[serde(rename = "github")]
     GitHub,
-    /// GitHub's rate limit is used up.
+    /// Little is left of GitHub's rate limit, or nothing.
     LowBudget,
     /// Work that is due is not taken up.
     Stalled,
@@ -150,6 +157,21 @@ pub enum Sort {
     Other,
 }
 
+/// What is left of an installation's calls of this hour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Budget {
+    /// Whose.
+    pub installation: InstallationId,
+    /// What is left.
+    pub remaining: i64,
+    /// What the hour has.
+    pub limit: i64,
+    /// When the next hour begins.
+    pub resets: Timestamp,
+    /// The sweep's calls are kept back, so that others have what is left; GitHub refused none.
+    pub kept_back: bool,
+}
+
 /// An open pull request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pull {
@@ -176,6 +198,10 @@ pub struct Facts {
     pub shadow: bool,
     /// The trouble with GitHub, if there is any.
     pub github: Option<Trouble>,
+    /// What is left of each installation's calls, where that is known.
+    pub budgets: Vec<Budget>,
+    /// Whose budget was low when last looked at, and since when.
+    pub low: BTreeMap<InstallationId, Timestamp>,
     /// Since when the work waits that is due longest.
     pub due: Option<Timestamp>,
     /// Since when the oldest delivery waits to be understood.
@@ -204,9 +230,10 @@ pub fn database() -> Alarm {
 /// Everything that stands still, the server's own troubles first.
 pub fn raise(facts: &Facts) -> Vec<Alarm> {
     let mut alarms = Vec::new();
-    alarms.extend(facts.github.as_ref().map(github));
+    alarms.extend(told(facts).map(github));
     server(facts, &mut alarms);
     for (kind, found) in [
+        (Kind::LowBudget, budgets(facts)),
         (Kind::NoPass, each(facts, no_pass)),
         (Kind::NotMerged, each(facts, not_merged)),
         (Kind::GateOverdue, each(facts, overdue)),
@@ -252,6 +279,45 @@ fn bounded(kind: Kind, mut found: Vec<Alarm>, alarms: &mut Vec<Alarm>) {
         let mend = "Mend the ones above first: they have lasted longest.";
         alarms.push(alarm(kind, "more", None, what, mend));
     }
+}
+
+/// Whose budget is low now, and since when.
+pub fn low(facts: &Facts) -> BTreeMap<InstallationId, Timestamp> {
+    let one = |budget: &Budget| {
+        let before = facts.low.get(&budget.installation);
+        let part = if before.is_some() { ENOUGH } else { LOW };
+        let is_low = budget.remaining.saturating_mul(part) <= budget.limit;
+        is_low.then(|| (budget.installation, before.copied().unwrap_or(facts.now)))
+    };
+    facts.budgets.iter().filter_map(one).collect()
+}
+
+fn budgets(facts: &Facts) -> Vec<Alarm> {
+    let low = low(facts);
+    let one = |budget: &Budget| {
+        let since = *low.get(&budget.installation)?;
+        let about = format!("installation {}", budget.installation);
+        let what = format!(
+            "Of {} calls that GitHub allows installation {} in this hour, {} are left; the next hour begins at \
+             {}.",
+            budget.limit,
+            budget.installation,
+            budget.remaining,
+            budget.resets.format("%Y-%m-%d %H:%M UTC")
+        );
+        let mend = "Wait: merges and check runs go first, the rest goes on by itself. If it happens again, \
+                    sweep less often (COUNTERSIGN_SWEEP_INTERVAL), and see what else uses this App's key.";
+        Some(alarm(Kind::LowBudget, about, Some(since), what, mend))
+    };
+    facts.budgets.iter().filter_map(one).collect()
+}
+
+/// The trouble with GitHub that is worth telling: that a sweep was kept back by our own care is none, and
+/// whether that budget is low is told of the budget.
+fn told(facts: &Facts) -> Option<&Trouble> {
+    let care = facts.budgets.iter().any(|budget| budget.kept_back);
+    let ours = |trouble: &&Trouble| care && matches!(trouble.sort, Sort::Limit { .. });
+    facts.github.as_ref().filter(|trouble| !ours(trouble))
 }
 
 fn github(trouble: &Trouble) -> Alarm {

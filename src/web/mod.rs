@@ -33,6 +33,7 @@ mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -70,8 +71,7 @@ pub struct WebState {
     pub scrape: Scrape,
 }
 
-/// Tells what is left of the installations' budgets, without a call.
-pub type Budgets = Arc<dyn Fn() -> Vec<crate::github::Left> + Send + Sync>;
+pub use crate::watch::Budgets;
 
 /// Addresses that pages lead to. Where one is not known, a page does without.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -165,6 +165,10 @@ async fn healthy() -> axum::Json<serde_json::Value> {
     axum::Json(json!({ "alive": true }))
 }
 
+/// How long the database may take to answer who asks whether the server is ready. Somewhat longer than a call
+/// waits for a connection; a network that swallows everything would have the answer never come.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Ready: the database answers (its schema was brought up to date when it was opened) and GitHub has
 /// accepted our credentials once, until the server is told to stop. Whoever is not ready is told why,
 /// without the database's own words.
@@ -173,9 +177,18 @@ async fn ready(
     stopping: Option<Extension<server::Stopping>>,
 ) -> Response {
     let mut reasons = Vec::new();
-    let database = state.store.ping().await;
-    if let Err(error) = &database {
-        tracing::error!(%error, "the database does not answer");
+    let database = match tokio::time::timeout(PATIENCE, state.store.ping()).await {
+        Ok(Ok(())) => true,
+        Ok(Err(error)) => {
+            tracing::error!(%error, "the database does not answer");
+            false
+        }
+        Err(_) => {
+            tracing::error!("the database says nothing");
+            false
+        }
+    };
+    if !database {
         reasons.push("the database does not answer; the server's log has the cause");
     }
     let github = state.ready.load(Ordering::Relaxed);
@@ -193,7 +206,7 @@ async fn ready(
     };
     let body = json!({
         "ready": reasons.is_empty(),
-        "database": database.is_ok(),
+        "database": database,
         "github": github,
         "reasons": reasons,
     });

@@ -23,6 +23,12 @@ fn said(stage: &Stage, pull: &PullHandle) -> (String, Option<String>) {
     (check.title, check.conclusion)
 }
 
+async fn low_budgets(stage: &Stage) -> Vec<String> {
+    let alarms = stage.app.alarms().await.into_iter();
+    let low = alarms.filter(|alarm| alarm.kind.word() == "low_budget");
+    low.map(|alarm| alarm.what).collect()
+}
+
 fn publications(stage: &Stage) -> usize {
     let calls = stage.github.calls();
     let writes = calls.iter().filter(|call| call.method != "GET");
@@ -61,4 +67,30 @@ async fn who_waits_for_githubs_limit_is_told_on_the_check_run_once_and_until_whe
     stage.after(3_700).await;
     let (title, _) = said(&stage, &pull);
     assert!(title.starts_with("Waiting for checks"), "{title}");
+}
+
+#[tokio::test]
+async fn a_low_budget_is_an_alarm_before_it_is_used_up_and_until_the_next_hour() {
+    let stage = Stage::new().await;
+    let pull = stage.open_pull().await;
+    for other in 1..12 {
+        stage.open_other(&format!("agent/other-{other}")).await;
+    }
+    assert_eq!(low_budgets(&stage).await, [""; 0]);
+    low(&stage);
+    stage
+        .says(&stage.alice, &pull, "/countersign recheck")
+        .await;
+    let told = low_budgets(&stage).await;
+    insta::assert_snapshot!(
+        told.join("\n"),
+        @"Of 23 calls that GitHub allows installation 50000002 in this hour, 2 are left; the next hour begins at 2026-09-21 15:13 UTC."
+    );
+    // The sweep is kept back, which is no news.
+    assert!(stage.app.sweep().await.is_err());
+    assert_eq!(low_budgets(&stage).await, told);
+    stage.github.set_limits(Limits::default());
+    stage.after(3_700).await;
+    stage.sweep().await;
+    assert_eq!(low_budgets(&stage).await, [""; 0]);
 }

@@ -36,6 +36,7 @@ mod liveness;
 mod merging;
 mod metrics;
 mod mutation;
+mod neighbours;
 mod observing;
 mod org_policy;
 mod policy;

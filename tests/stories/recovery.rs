@@ -1,11 +1,14 @@
 //! Recovery: what was lost is asked for again, and where the App may act is followed by number, whether
 //! the delivery that tells of it came or was lost.
 
+use std::fmt::Write as _;
+
 use bytes::Bytes;
 use countersign::domain::ledger::Kind;
 use countersign::domain::memory::Confirm;
 use countersign::domain::model::{DeliveryId, Key, PullNumber};
 use countersign::simulator::faults::{Fault, FaultPlan};
+use countersign::simulator::http::{Call, Limits};
 use countersign::simulator::{Edits, PullHandle};
 use countersign::store::NewDelivery;
 use serde_json::json;
@@ -220,11 +223,8 @@ async fn a_hold_in_the_second_of_the_opening_is_found_by_the_list_though_its_del
     assert_eq!(stage.outcome(&pull).await, "held");
 }
 
-#[tokio::test]
-async fn a_sweep_over_many_reads_some_in_turn_and_all_of_them_within_a_few_sweeps() {
-    let stage = Stage::new().await;
-    no_list(&stage);
-    let many = std::env::var("COUNTERSIGN_SWEEP_PULLS").map_or(130, |text| text.parse().unwrap());
+/// So many pull requests, of which the deliveries tell.
+async fn open_many(stage: &Stage, many: usize) {
     for n in 0..many {
         let branch = format!("agent/{n}");
         let edits = Edits::write(&format!("docs/{n}.md"), "text");
@@ -241,6 +241,58 @@ async fn a_sweep_over_many_reads_some_in_turn_and_all_of_them_within_a_few_sweep
         }
     }
     stage.settle().await;
+}
+
+/// A sweep ten minutes later, and all that follows from it: how many calls, and how many of them GitHub
+/// took from the installation's hour.
+async fn swept(stage: &Stage) -> (usize, usize) {
+    stage.clock.advance(chrono::Duration::seconds(600));
+    stage.app.settle(100_000).await.unwrap();
+    stage.github.clear_calls();
+    stage.app.sweep().await.unwrap();
+    stage.app.settle(100_000).await.unwrap();
+    let calls = stage.github.calls();
+    let counted = |call: &&Call| call.status != 304 && !call.path.starts_with("/app/");
+    (calls.len(), calls.iter().filter(counted).count())
+}
+
+#[tokio::test]
+async fn a_second_sweep_over_what_did_not_change_takes_nothing_from_the_budget() {
+    let stage = Stage::new().await;
+    no_list(&stage);
+    stage.github.set_limits(Limits {
+        hourly: 100_000,
+        ..Limits::default()
+    });
+    // With the next hour they hold.
+    stage.after(3_700).await;
+    let many = std::env::var("COUNTERSIGN_SWEEP_PULLS").map_or(60, |text| text.parse().unwrap());
+    open_many(&stage, many).await;
+    let mut told = String::new();
+    for sweep in ["first", "second", "third"] {
+        let (calls, counted) = swept(&stage).await;
+        writeln!(told, "{sweep}: {calls} calls, {counted} of them counted").unwrap();
+    }
+    println!("{many} open: {told}");
+    if many == 60 {
+        insta::assert_snapshot!(told, @r"
+        first: 425 calls, 242 of them counted
+        second: 285 calls, 0 of them counted
+        third: 285 calls, 0 of them counted
+        ");
+    }
+    assert!(
+        told.contains("third") && told.matches(" 0 of them").count() == 2,
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn a_sweep_over_many_reads_some_in_turn_and_all_of_them_within_a_few_sweeps() {
+    let stage = Stage::new().await;
+    no_list(&stage);
+    let many = std::env::var("COUNTERSIGN_SWEEP_PULLS").map_or(130, |text| text.parse().unwrap());
+    open_many(&stage, many).await;
     // Whoever is known by deliveries alone is read whole once; from then on the times in the list tell.
     stage.app.sweep().await.unwrap();
     stage.app.settle(100_000).await.unwrap();

@@ -141,6 +141,12 @@ impl Stage {
         self.app = product(&self.github, &api, store, self.clock.clone()).await;
     }
 
+    /// The product once more over the same store, to be run.
+    pub fn another(&self) -> App {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        App::new(parts(&self.github, &self.api_url, store, clock))
+    }
+
     /// The product anew over the same store, writing nothing to GitHub.
     pub async fn shadow(&mut self) {
         let (store, clock) = (self.store.clone(), self.clock.clone());

@@ -17,6 +17,8 @@ fn quiet() -> Facts {
         round: Duration::minutes(10),
         shadow: false,
         github: None,
+        budgets: Vec::new(),
+        low: BTreeMap::new(),
         due: None,
         waiting: None,
         dead: 0,
@@ -164,6 +166,59 @@ fn a_page_that_grows_old_raises_an_alarm_where_its_turn_should_have_come_three_t
     });
 }
 
+fn left(remaining: i64) -> Budget {
+    Budget {
+        installation: InstallationId::new(7).unwrap(),
+        remaining,
+        limit: 5_000,
+        resets: ago(-20),
+        kept_back: remaining < 1_500,
+    }
+}
+
+#[test]
+fn a_budget_is_low_from_a_tenth_on_and_until_a_fifth_is_left() {
+    let mut facts = quiet();
+    let mut look = |minutes: i64, remaining: Option<i64>| {
+        facts.now = ago(-minutes);
+        facts.budgets = remaining.map(left).into_iter().collect();
+        let alarms = raise(&facts);
+        facts.low = low(&facts);
+        assert_eq!(facts.low.len(), alarms.len());
+        alarms.first().map(|alarm| alarm.since.unwrap())
+    };
+    let begun = Some(ago(-1));
+    assert_eq!(look(0, Some(501)), None);
+    assert_eq!(look(1, Some(500)), begun);
+    assert_eq!(look(2, Some(0)), begun, "used up: the same alarm");
+    assert_eq!(look(3, Some(700)), begun);
+    assert_eq!(look(4, Some(1_000)), begun);
+    assert_eq!(look(5, Some(1_001)), None);
+    assert_eq!(look(6, Some(900)), None, "it does not come and go");
+    assert_eq!(look(7, Some(400)), Some(ago(-7)));
+    assert_eq!(look(8, None), None, "the hour is over");
+    assert_eq!(look(9, Some(900)), None, "and is not remembered");
+}
+
+#[test]
+fn a_sweep_that_was_kept_back_for_others_is_no_limit_that_is_used_up() {
+    let trouble = Trouble {
+        since: ago(1),
+        sort: Sort::Limit { until: ago(-20) },
+        why: "GitHub's rate limit is used up; again in 1200 s".to_owned(),
+    };
+    let raised = |remaining| {
+        kinds(&with(|facts| {
+            facts.github = Some(trouble.clone());
+            facts.budgets = vec![left(remaining)];
+        }))
+    };
+    assert_eq!(raised(1_400), []);
+    assert_eq!(raised(300), [Kind::LowBudget], "told once");
+    // GitHub itself refused, of a budget that is not known to be low: the App's own, or a secondary limit.
+    assert_eq!(raised(4_000), [Kind::LowBudget]);
+}
+
 #[test]
 fn what_is_ready_and_not_merged_raises_an_alarm_after_a_quarter_of_an_hour() {
     from(15, Kind::NotMerged, |facts, since| {
@@ -249,6 +304,7 @@ fn each_alarm_says_what_was_seen_and_what_to_do() {
     ] {
         alarms.extend(with(|facts| facts.github = Some(trouble(sort, why))));
     }
+    alarms.extend(with(|facts| facts.budgets = vec![left(480)]));
     let refusal = Refusal {
         head: HeadSha::parse(&"a".repeat(40)).unwrap(),
         reason: "Required status check is expected".to_owned(),

@@ -93,18 +93,48 @@ fn delivery_id(row: &SqliteRow) -> Stored<DeliveryId> {
 /// Closes a waiting delivery; `false` when it does not wait (any more), and then nothing may follow
 /// from it. An understood delivery's bytes are let go: they are large, private, and of no more use.
 pub async fn close(tx: &mut SqliteConnection, seq: i64, fate: Fate, note: &str) -> Stored<bool> {
-    let close = match fate {
-        Fate::Done => sqlx::query(
-            "update deliveries set state = 'done', note = $2, body = x'', attempts = attempts + 1 \
-             where seq = $1 and state = 'waiting'",
-        ),
-        Fate::Dead => sqlx::query(
-            "update deliveries set state = 'dead', note = $2, attempts = attempts + 1 \
-             where seq = $1 and state = 'waiting'",
-        ),
+    match fate {
+        Fate::Done => understood(tx, seq, note).await,
+        Fate::Dead => {
+            let close = sqlx::query(
+                "update deliveries set state = 'dead', note = $2, attempts = attempts + 1 \
+                 where seq = $1 and state = 'waiting'",
+            );
+            let closed = close.bind(seq).bind(note).execute(tx).await?;
+            Ok(closed.rows_affected() > 0)
+        }
+    }
+}
+
+/// Taken out and put back at its place without its bytes. An update would leave most of a page empty around
+/// each id for as long as the id is kept: pages are joined with their neighbours where rows are deleted only.
+async fn understood(tx: &mut SqliteConnection, seq: i64, note: &str) -> Stored<bool> {
+    let taken = sqlx::query(
+        "delete from deliveries where seq = $1 and state = 'waiting' returning id, event, at, attempts",
+    )
+    .bind(seq)
+    .fetch_optional(&mut *tx)
+    .await?;
+    let Some(row) = taken else {
+        return Ok(false);
     };
-    let closed = close.bind(seq).bind(note).execute(tx).await?;
-    Ok(closed.rows_affected() > 0)
+    sqlx::query(
+        "insert into deliveries (seq, id, event, body, at, state, attempts, note) \
+         values ($1, $2, $3, x'', $4, 'done', $5 + 1, $6)",
+    )
+    .bind(seq)
+    .bind(row.try_get::<String, _>("id")?)
+    .bind(row.try_get::<String, _>("event")?)
+    .bind(row.try_get::<i64, _>("at")?)
+    .bind(row.try_get::<i64, _>("attempts")?)
+    .bind(note)
+    .execute(&mut *tx)
+    .await?;
+    // It counts among those that are done by having come, and as waiting no more.
+    sqlx::query("update delivery_counts set n = n - 1 where state = 'waiting'")
+        .execute(tx)
+        .await?;
+    Ok(true)
 }
 
 /// Dead letters, newest first.

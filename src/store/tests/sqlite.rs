@@ -42,6 +42,31 @@ mod on_a_file {
     every_sentence!(OnFile::new());
 }
 
+#[tokio::test]
+async fn an_understood_delivery_leaves_no_more_room_taken_than_its_id_needs() {
+    const MANY: u64 = 400;
+    let place = OnFile::new();
+    let store = place.open().await;
+    let used = async || {
+        let figures = store.figures().await.unwrap();
+        figures.bytes - figures.free_bytes
+    };
+    let before = used().await;
+    for nth in 0..MANY {
+        let mut large = delivery(&format!("00000000-0000-4000-8000-{nth:012}"));
+        large.body = vec![b'x'; 8_000 + usize::try_from(nth % 7).unwrap() * 600].into();
+        store.accept(vec![large]).await.unwrap();
+    }
+    let full = used().await - before;
+    assert!(full > MANY * 8_000, "{full}");
+    for waiting in store.waiting(u32::MAX).await.unwrap() {
+        let done = understood(Vec::new(), Vec::new());
+        store.absorb(waiting.seq, done, at(1)).await.unwrap();
+    }
+    let each = (used().await - before) / MANY;
+    assert!(each < 400, "{each} bytes for each");
+}
+
 /// What a killed process leaves: the files as they are now, without anything that closing would do.
 fn killed(place: &OnFile) -> OnFile {
     let image = OnFile::new();
