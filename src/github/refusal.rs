@@ -77,7 +77,7 @@ impl Reply {
         match status {
             401 => Refused::Unauthorized(self.with_clock(who, message, now)),
             403 if message.to_ascii_lowercase().contains("suspended") => Refused::Inactive(message),
-            403 | 451 => Refused::Forbidden(message),
+            403 | 451 => Refused::Forbidden(self.with_needed(message)),
             404 | 410 => Refused::NotFound(message),
             _ if self.is_redirect() => Refused::NotFound("it was renamed or moved".into()),
             // The server gave up waiting: like a 5xx, it does not say what was done.
@@ -103,6 +103,23 @@ impl Reply {
         let after = quota::number(&self.headers, "retry-after");
         let after = after.filter(|_| self.status.is_server_error())?;
         (after > 0).then(|| Duration::seconds(after.min(quota::LONGEST)))
+    }
+
+    /// Names the permission that would do, where that is what is missing and GitHub says which.
+    fn with_needed(&self, message: String) -> String {
+        let told = self.headers.get("x-accepted-github-permissions");
+        let told = told.and_then(|value| value.to_str().ok());
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_=,; ".contains(c);
+        match told {
+            Some(needed)
+                if message.contains("not accessible by integration")
+                    && (1..LONGEST_MESSAGE).contains(&needed.len())
+                    && needed.chars().all(plain) =>
+            {
+                format!("{message}; that needs the permission {needed}")
+            }
+            _ => message,
+        }
     }
 
     /// Only the App's assertion carries times of ours, so only its refusal can be our clock's fault.
@@ -228,6 +245,28 @@ pub(super) mod tests {
     fn a_suspended_installation_is_not_a_missing_permission() {
         let words = "This installation has been suspended";
         assert_eq!(said(403, words), Refused::Inactive(words.into()));
+    }
+
+    #[test]
+    fn a_missing_permission_is_named_where_github_names_it() {
+        let refusal = |words: &str, needed: &str| {
+            let mut refused = reply(403, json!({ "message": words }).to_string());
+            let needed = needed.parse().expect("a header's value");
+            let headers = &mut refused.headers;
+            headers.insert("x-accepted-github-permissions", needed);
+            refused.refusal(installation(), noon())
+        };
+        let words = "Resource not accessible by integration";
+        let named = format!("{words}; that needs the permission statuses=read");
+        assert_eq!(refusal(words, "statuses=read"), Refused::Forbidden(named));
+        // Whatever else is refused is not for want of it, and no stranger's words are repeated.
+        for (words, needed) in [
+            ("IP is not allowed", "statuses=read"),
+            (words, "<b>"),
+            (words, ""),
+        ] {
+            assert_eq!(refusal(words, needed), Refused::Forbidden(words.into()));
+        }
     }
 
     #[test]

@@ -44,5 +44,6 @@ mod posted;
 mod posting;
 mod preview;
 mod recovery;
+mod refusals;
 mod submitting;
 mod terminal;
