@@ -23,6 +23,7 @@
 //! times [`Timeouts::whole`]; a lease must outlast that. There are no conditional requests: `transport`
 //! says why.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
@@ -30,6 +31,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::auth::{AppKey, KeyError};
+use super::carrier::Carrier;
 use super::issuer::Published;
 use super::quota::{Brake, Budget, Limit, Principal};
 use super::tokens::{Minted, Token, Tokens};
@@ -136,16 +138,34 @@ impl Client {
     /// # Errors
     /// [`ClientError`] when the address cannot be used or the HTTP client cannot be built.
     pub fn new(options: ClientOptions) -> Result<Self, ClientError> {
-        Ok(Self {
-            transport: Transport::new(&options.api_url, &options.timeouts)?,
-            published: Published::new(&options.api_url, &options.timeouts)?,
+        let (url, timeouts) = (&options.api_url, &options.timeouts);
+        let transport = Transport::new(url, timeouts)?;
+        let published = Published::new(url, timeouts)?;
+        Ok(Self::of(options, transport, published))
+    }
+
+    /// A client whose requests are carried by hand; see [`carrier`](super::carrier).
+    ///
+    /// # Errors
+    /// [`ClientError::Address`].
+    pub fn over(options: ClientOptions, carrier: Arc<dyn Carrier>) -> Result<Self, ClientError> {
+        let (url, timeouts) = (&options.api_url, &options.timeouts);
+        let transport = Transport::over(url, timeouts, carrier.clone())?;
+        let published = Published::over(url, timeouts, carrier)?;
+        Ok(Self::of(options, transport, published))
+    }
+
+    fn of(options: ClientOptions, transport: Transport, published: Published) -> Self {
+        Self {
+            transport,
+            published,
             app_id: options.app_id,
             key: options.key,
             clock: options.clock,
             pauses: options.timeouts.pauses,
             tokens: Tokens::default(),
             brake: Brake::default(),
-        })
+        }
     }
 
     /// A request to a REST path.

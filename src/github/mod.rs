@@ -33,6 +33,7 @@
 //! `wire` turns what came into facts, and is pure.
 
 pub mod auth;
+pub mod carrier;
 pub mod client;
 pub mod issuer;
 mod listing;
