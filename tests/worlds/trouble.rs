@@ -1,0 +1,369 @@
+//! What goes wrong inside the product's own process: a store that is full, a process that dies at any step
+//! between two looks at the world, and one that stands still at it.
+//!
+//! A step is one call of the store or one request to GitHub: between two of them a pass touches nothing, so
+//! that dying at every step is dying everywhere. Steps are counted, not timed, and the same world dies at the
+//! same step in every run. A process dies *before* a step or *after* it was done and before its answer was
+//! heard; its futures are dropped and its memory with them, and only the store is left.
+
+use std::future::{Future, pending};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use countersign::domain::dispatch;
+use countersign::domain::evidence::Posted;
+use countersign::domain::facts::Freeze;
+use countersign::domain::ledger::{Draft, Entry};
+use countersign::domain::memory::{
+    Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory,
+};
+use countersign::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName};
+use countersign::github::carrier::Carrier;
+use countersign::simulator::Simulator;
+use countersign::simulator::http::Outcome;
+use countersign::store::{
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
+    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
+};
+use http::{Request, Response, Uri};
+use http_body_util::BodyExt as _;
+use tokio::sync::Notify;
+
+type Timestamp = DateTime<Utc>;
+
+/// What is to happen to a process, at which of its steps from now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plan {
+    /// It dies before a step is done.
+    DiesBefore(u64),
+    /// It dies when a step is done, before it hears so.
+    DiesAfter(u64),
+    /// It stands still before a step, until it is let go on.
+    Stands(u64),
+    /// From a step on, so many writes of the store fail.
+    Full(u64, u64),
+}
+
+/// One process's trouble.
+#[derive(Default)]
+pub struct Trouble {
+    now: Mutex<(u64, Option<Plan>)>,
+    /// Rings when the process has died.
+    pub died: Notify,
+    /// Rings when it stands still.
+    pub stands: Notify,
+    /// Ring it to let it go on.
+    pub go_on: Notify,
+}
+
+impl Trouble {
+    /// From now on this is to happen, once.
+    pub fn plan(&self, plan: Option<Plan>) {
+        *self.now.lock().unwrap() = (0, plan);
+    }
+
+    /// What there still is to come.
+    pub fn planned(&self) -> Option<Plan> {
+        self.now.lock().unwrap().1
+    }
+
+    /// Counts a step; the plan, if it is about this one.
+    fn step(&self, write: bool) -> Option<Plan> {
+        let mut now = self.now.lock().unwrap();
+        now.0 += 1;
+        let at = now.0;
+        let hit = match now.1? {
+            Plan::DiesBefore(nth) | Plan::DiesAfter(nth) | Plan::Stands(nth) => at == nth,
+            Plan::Full(nth, times) => {
+                if at >= nth + times {
+                    now.1 = None;
+                    return None;
+                }
+                return now.1.filter(|_| write && at >= nth);
+            }
+        };
+        if hit { now.1.take() } else { None }
+    }
+
+    async fn die(&self) {
+        self.died.notify_one();
+        pending().await
+    }
+
+    async fn through<T>(
+        &self,
+        write: bool,
+        step: impl Future<Output = T> + Send,
+    ) -> Result<T, Plan> {
+        let plan = self.step(write);
+        match plan {
+            Some(Plan::DiesBefore(_)) => self.die().await,
+            Some(Plan::Stands(_)) => {
+                self.stands.notify_one();
+                self.go_on.notified().await;
+            }
+            Some(full @ Plan::Full(..)) => return Err(full),
+            Some(Plan::DiesAfter(_)) | None => {}
+        }
+        let done = step.await;
+        if matches!(plan, Some(Plan::DiesAfter(_))) {
+            self.die().await;
+        }
+        Ok(done)
+    }
+}
+
+/// A store as one process in trouble sees it.
+pub struct Troubled {
+    pub inner: Arc<dyn Store>,
+    pub trouble: Arc<Trouble>,
+}
+
+impl Troubled {
+    async fn read<T>(&self, call: impl Future<Output = Stored<T>> + Send) -> Stored<T> {
+        let done = self.trouble.through(false, call).await;
+        done.unwrap_or_else(|_| unreachable!("reads need no room"))
+    }
+
+    async fn write<T>(&self, call: impl Future<Output = Stored<T>> + Send) -> Stored<T> {
+        let full = || StoreError::Database(sqlx::Error::Io(std::io::Error::other("no space left")));
+        let done = self.trouble.through(true, call).await;
+        done.unwrap_or_else(|_| Err(full()))
+    }
+}
+
+/// The way to the simulated GitHub, in one process.
+pub struct Wire {
+    pub github: Simulator,
+    pub trouble: Arc<Trouble>,
+}
+
+#[async_trait]
+impl Carrier for Wire {
+    async fn carry(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
+        let (mut parts, body) = request.into_parts();
+        // As it comes over a connection: without the host.
+        if let Some(path) = parts.uri.path_and_query() {
+            parts.uri = Uri::from(path.clone());
+        }
+        let asked = async { self.github.answer(&parts, &body) };
+        let outcome = self.trouble.through(false, asked).await;
+        match outcome {
+            Ok(Outcome::Answered(answer)) => {
+                let (parts, body) = answer.into_parts();
+                let body = body.collect().await.map_err(|error| error.to_string())?;
+                Ok(Response::from_parts(parts, body.to_bytes()))
+            }
+            Ok(Outcome::Reset) => Err("the connection ended".into()),
+            Ok(Outcome::Silence) | Err(_) => {
+                // Patience ends at once: nobody waits for the machine's own clock.
+                tokio::time::pause();
+                tokio::time::advance(Duration::from_secs(13)).await;
+                tokio::time::resume();
+                pending().await
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Store for Troubled {
+    async fn accept(&self, deliveries: Vec<NewDelivery>) -> Stored<Vec<Accepted>> {
+        self.write(self.inner.accept(deliveries)).await
+    }
+
+    async fn waiting(&self, limit: u32) -> Stored<Vec<Waiting>> {
+        self.read(self.inner.waiting(limit)).await
+    }
+
+    async fn absorb_all(&self, absorbed: Vec<(i64, Absorbed)>, now: Timestamp) -> Stored<()> {
+        self.write(self.inner.absorb_all(absorbed, now)).await
+    }
+
+    async fn dead_letters(&self, limit: u32) -> Stored<Vec<DeadLetter>> {
+        self.read(self.inner.dead_letters(limit)).await
+    }
+
+    async fn inbox(&self) -> Stored<InboxCounts> {
+        self.read(self.inner.inbox()).await
+    }
+
+    async fn wake(&self, keys: &[(Key, Confirm)], not_before: Timestamp) -> Stored<()> {
+        self.write(self.inner.wake(keys, not_before)).await
+    }
+
+    async fn lease(&self, now: Timestamp, ttl: chrono::Duration) -> Stored<Option<Lease>> {
+        self.write(self.inner.lease(now, ttl)).await
+    }
+
+    async fn finish(&self, lease: Lease, finish: Finish, now: Timestamp) -> Stored<()> {
+        self.write(self.inner.finish(lease, finish, now)).await
+    }
+
+    async fn next_due(&self) -> Stored<Option<Timestamp>> {
+        self.read(self.inner.next_due()).await
+    }
+
+    async fn repo(&self, repo: RepoId) -> Stored<Versioned<RepoMemory>> {
+        self.read(self.inner.repo(repo)).await
+    }
+
+    async fn repo_named(&self, name: &RepoName) -> Stored<Option<RepoId>> {
+        self.read(self.inner.repo_named(name)).await
+    }
+
+    async fn active_repos(&self) -> Stored<Vec<RepoMemory>> {
+        self.read(self.inner.active_repos()).await
+    }
+
+    async fn pull(&self, repo: RepoId, number: PullNumber) -> Stored<Versioned<PullMemory>> {
+        self.read(self.inner.pull(repo, number)).await
+    }
+
+    async fn head(&self, repo: RepoId, head: &HeadSha) -> Stored<Versioned<HeadMemory>> {
+        self.read(self.inner.head(repo, head)).await
+    }
+
+    async fn remember_repo(&self, repo: RepoId, memory: &Versioned<RepoMemory>) -> Stored<bool> {
+        self.write(self.inner.remember_repo(repo, memory)).await
+    }
+
+    async fn remember_pull(
+        &self,
+        repo: RepoId,
+        number: PullNumber,
+        memory: &Versioned<PullMemory>,
+    ) -> Stored<bool> {
+        self.write(self.inner.remember_pull(repo, number, memory))
+            .await
+    }
+
+    async fn remember_head(
+        &self,
+        repo: RepoId,
+        head: &HeadSha,
+        memory: &Versioned<HeadMemory>,
+    ) -> Stored<bool> {
+        self.write(self.inner.remember_head(repo, head, memory))
+            .await
+    }
+
+    async fn pulls_with_head(&self, repo: RepoId, head: &HeadSha) -> Stored<Vec<PullNumber>> {
+        self.read(self.inner.pulls_with_head(repo, head)).await
+    }
+
+    async fn open_pulls(&self, repo: Option<RepoId>) -> Stored<Vec<PullRow>> {
+        self.read(self.inner.open_pulls(repo)).await
+    }
+
+    async fn record(&self, repo: RepoId, number: PullNumber) -> Stored<PullRecord> {
+        self.read(self.inner.record(repo, number)).await
+    }
+
+    async fn save_record(
+        &self,
+        lease: &Lease,
+        record: &PullRecord,
+        entries: Vec<Draft>,
+        now: Timestamp,
+    ) -> Stored<()> {
+        self.write(self.inner.save_record(lease, record, entries, now))
+            .await
+    }
+
+    async fn issues(&self, repo: RepoId) -> Stored<Versioned<IssuesMemory>> {
+        self.read(self.inner.issues(repo)).await
+    }
+
+    async fn remember_issues(
+        &self,
+        repo: RepoId,
+        memory: &Versioned<IssuesMemory>,
+    ) -> Stored<bool> {
+        self.write(self.inner.remember_issues(repo, memory)).await
+    }
+
+    async fn dispatch(&self, repo: RepoId) -> Stored<dispatch::Record> {
+        self.read(self.inner.dispatch(repo)).await
+    }
+
+    async fn save_dispatch(
+        &self,
+        lease: &Lease,
+        record: &dispatch::Record,
+        entries: Vec<Draft>,
+        now: Timestamp,
+    ) -> Stored<()> {
+        self.write(self.inner.save_dispatch(lease, record, entries, now))
+            .await
+    }
+
+    async fn post_evidence(&self, evidence: &NewEvidence) -> Stored<Placed> {
+        self.write(self.inner.post_evidence(evidence)).await
+    }
+
+    async fn posted_evidence(&self, repo: RepoId, head: &HeadSha) -> Stored<Vec<Posted>> {
+        self.read(self.inner.posted_evidence(repo, head)).await
+    }
+
+    async fn effect(&self, effect: &str) -> Stored<Begun> {
+        self.read(self.inner.effect(effect)).await
+    }
+
+    async fn effect_intent(&self, effect: &str) -> Stored<Option<serde_json::Value>> {
+        self.read(self.inner.effect_intent(effect)).await
+    }
+
+    async fn begin(
+        &self,
+        lease: &Lease,
+        effect: &str,
+        intent: serde_json::Value,
+        entry: Option<Draft>,
+        now: Timestamp,
+    ) -> Stored<Begun> {
+        self.write(self.inner.begin(lease, effect, intent, entry, now))
+            .await
+    }
+
+    async fn end(
+        &self,
+        effect: &str,
+        ended: Ended,
+        entry: Option<Draft>,
+        now: Timestamp,
+    ) -> Stored<()> {
+        self.write(self.inner.end(effect, ended, entry, now)).await
+    }
+
+    async fn freeze(&self, repo: RepoId, base: &BaseRef) -> Stored<Option<Freeze>> {
+        self.read(self.inner.freeze(repo, base)).await
+    }
+
+    async fn set_freeze(
+        &self,
+        repo: RepoId,
+        base: &BaseRef,
+        freeze: Option<Freeze>,
+        entry: Draft,
+        now: Timestamp,
+    ) -> Stored<()> {
+        self.write(self.inner.set_freeze(repo, base, freeze, entry, now))
+            .await
+    }
+
+    async fn ledger(&self, repo: Option<RepoId>, after: u64, limit: u32) -> Stored<Vec<Entry>> {
+        self.read(self.inner.ledger(repo, after, limit)).await
+    }
+
+    async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
+        self.read(self.inner.ledger_of(repo, number)).await
+    }
+
+    async fn ping(&self) -> Stored<()> {
+        self.read(self.inner.ping()).await
+    }
+}
