@@ -32,6 +32,7 @@
     reason = "only the pure rooms are denied the world"
 )]
 
+mod known_bad;
 mod process;
 #[path = "../support/stage.rs"]
 #[allow(dead_code, reason = "stories use the rest of the stage")]
