@@ -21,10 +21,13 @@ use crate::github::{Reads, Writes};
 use crate::hear::Hear;
 use crate::intake::Intake;
 use crate::reconcile::{Reconcile, Steps};
+use crate::settings::Live;
 use crate::store::{Store, Stored};
+use crate::sweep::retention::Retention;
 use crate::sweep::{Sweep, SweepError};
+use crate::telemetry::Meters;
 use crate::web::evidence::Posting;
-use crate::web::{self, Addresses, WebState, server};
+use crate::web::{self, Addresses, Scrape, WebState, server};
 use crate::webhook::{self, Webhook};
 use crate::worker::Worker;
 
@@ -32,6 +35,8 @@ use crate::worker::Worker;
 const PASSES: usize = 8;
 /// How soon GitHub is asked again who we are, while it does not say.
 const PROOF_PAUSE: Duration = Duration::from_secs(15);
+/// How soon to listen again for other servers, when there was no connection to listen on.
+const DEAF_PAUSE: Duration = Duration::from_secs(5);
 
 /// What an [`App`] is made of.
 pub struct Parts {
@@ -55,15 +60,31 @@ pub struct Parts {
     pub sweep_interval: Duration,
     /// Nothing is written to GitHub.
     pub shadow: bool,
+    /// What is counted; those of the client, so that its requests are shown.
+    pub meters: Meters,
+}
+
+/// What opens the server, and can be replaced while it runs.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    /// What deliveries may be signed with.
+    pub webhook_secrets: Live<Vec<SecretString>>,
+    /// Opens the API and the dashboard.
+    pub api_token: Live<Option<SecretString>>,
 }
 
 /// The whole server.
 pub struct App {
+    woken: Arc<Notify>,
     reads: Arc<dyn Reads>,
     intake: Mutex<Intake<dyn Store>>,
     worker: Worker,
     sweep: Sweep,
     routes: Router,
+    keys: Keys,
+    retention: Option<Retention>,
+    store: Arc<dyn Store>,
+    clock: Clock,
     ready: Arc<AtomicBool>,
     sweep_interval: Duration,
     writer: Option<webhook::Writer<dyn Store>>,
@@ -83,36 +104,35 @@ impl App {
             ..
         } = parts;
         let (door, writer) = webhook::open(store.clone(), arrived.clone());
-        let webhook = Arc::new(Webhook::new(parts.webhook_secrets, door, clock.clone()));
+        let meters = parts.meters;
+        let webhook = Webhook::new(parts.webhook_secrets, door, clock.clone());
+        let webhook = Arc::new(webhook.metered(meters.clone()));
+        let keys = Keys {
+            webhook_secrets: webhook.secrets(),
+            api_token: Live::new(parts.api_token),
+        };
         let ready = Arc::new(AtomicBool::new(false));
         let state = WebState {
             store: store.clone(),
             clock: clock.clone(),
-            api_token: parts.api_token,
+            api_token: keys.api_token.clone(),
             ready: ready.clone(),
             addresses: parts.addresses.clone(),
+            scrape: Scrape::new(meters.clone()),
         };
         let addresses = parts.addresses;
-        let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone());
-        let steps = Steps {
-            gather: Gather::new(store.clone(), reads.clone(), clock.clone(), own_app),
-            hear: Hear::new(store.clone(), reads.clone(), clock.clone()),
-            execute: Execute::new(store.clone(), reads.clone(), writes, clock.clone(), own_app),
-            sweep: sweep.clone(),
-            dispatching: Dispatching::new(
-                store.clone(),
-                reads.clone(),
-                clock.clone(),
-                parts.shadow,
-            ),
-        };
-        let reconcile = Reconcile::new(store.clone(), clock.clone(), steps, parts.shadow);
+        let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone()).in_shadow(parts.shadow);
+        let (kept, told, shadow) = (store.clone(), clock.clone(), parts.shadow);
+        let world = (&store, &reads, &clock);
+        let steps = steps(world, writes, own_app, sweep.clone(), shadow);
+        let reconcile = Reconcile::new(store.clone(), clock.clone(), steps, shadow);
         let worker = Worker::new(
             store.clone(),
             Arc::new(reconcile),
             clock.clone(),
             woken.clone(),
-        );
+        )
+        .metered(meters);
         let posting = Posting::new(
             store.clone(),
             reads.clone(),
@@ -121,8 +141,9 @@ impl App {
             addresses,
             woken.clone(),
         );
-        let intake = Intake::new(store, own_app, clock, arrived, woken);
+        let intake = Intake::new(store.clone(), own_app, clock, arrived, woken.clone());
         Self {
+            woken,
             reads,
             intake: Mutex::new(intake),
             worker,
@@ -130,6 +151,10 @@ impl App {
             routes: web::router(state)
                 .merge(webhook.routes())
                 .merge(posting.routes()),
+            keys,
+            retention: None,
+            store: kept,
+            clock: told,
             ready,
             sweep_interval: parts.sweep_interval,
             writer: Some(writer),
@@ -139,6 +164,19 @@ impl App {
     /// Every route: webhook, evidence, API, dashboard, probes.
     pub fn routes(&self) -> Router {
         self.routes.clone()
+    }
+
+    /// The same server, letting go of what is older than this after each sweep.
+    #[must_use]
+    pub fn keeping(mut self, age: Duration) -> Self {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        self.retention = Some(Retention::new(store, clock, age));
+        self
+    }
+
+    /// What can be replaced while the server runs.
+    pub fn keys(&self) -> Keys {
+        self.keys.clone()
     }
 
     /// Starts the one writer that stores deliveries; for stepping by hand. It ends with its routes.
@@ -205,13 +243,15 @@ impl App {
         let healing = heal(
             self.reads,
             self.sweep,
+            self.retention,
             self.ready,
             self.sweep_interval,
             shutdown.clone(),
         );
+        let neighbours = hear_neighbours(self.store, self.woken, shutdown.clone());
         let routes = self.routes;
         let serving = server::serve(listener, routes, server::Limits::default(), shutdown);
-        let (cut_off, (), (), ()) = tokio::join!(serving, intake, worker, healing);
+        let (cut_off, (), (), (), ()) = tokio::join!(serving, intake, worker, healing, neighbours);
         if cut_off > 0 {
             tracing::warn!(cut_off, "connections were cut off by the shutdown");
         }
@@ -223,10 +263,53 @@ impl App {
     }
 }
 
+/// Has the worker look for work when another server on the same database woke some.
+async fn hear_neighbours(
+    store: Arc<dyn Store>,
+    woken: Arc<Notify>,
+    mut shutdown: watch::Receiver<bool>,
+) {
+    let hearing = async {
+        loop {
+            match store.woken_elsewhere().await {
+                Ok(()) => woken.notify_one(),
+                Err(error) => {
+                    // Work is found without: a few seconds later.
+                    tracing::warn!(%error, "cannot hear other servers");
+                    tokio::time::sleep(DEAF_PAUSE).await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        _ = shutdown.wait_for(|stop| *stop) => {}
+        () = hearing => {}
+    }
+}
+
+/// The steps of a pass.
+fn steps(
+    (store, reads, clock): (&Arc<dyn Store>, &Arc<dyn Reads>, &Clock),
+    writes: Arc<dyn Writes>,
+    own_app: AppId,
+    sweep: Sweep,
+    shadow: bool,
+) -> Steps {
+    let (store, reads, clock) = (|| store.clone(), || reads.clone(), || clock.clone());
+    Steps {
+        gather: Gather::new(store(), reads(), clock(), own_app),
+        hear: Hear::new(store(), reads(), clock()),
+        execute: Execute::new(store(), reads(), writes, clock(), own_app),
+        sweep,
+        dispatching: Dispatching::new(store(), reads(), clock(), shadow),
+    }
+}
+
 /// Proves the credentials once, then sweeps at the start and at every interval.
 async fn heal(
     reads: Arc<dyn Reads>,
     sweep: Sweep,
+    retention: Option<Retention>,
     ready: Arc<AtomicBool>,
     interval: Duration,
     mut shutdown: watch::Receiver<bool>,
@@ -249,6 +332,13 @@ async fn heal(
             match sweep.everything().await {
                 Ok(repositories) => tracing::info!(repositories, "swept"),
                 Err(error) => tracing::warn!(%error, "the sweep could not finish"),
+            }
+            if let Some(retention) = &retention {
+                match retention.prune().await {
+                    Ok(0) => {}
+                    Ok(rows) => tracing::info!(rows, "let go of what is old"),
+                    Err(error) => tracing::warn!(%error, "what is old could not be let go"),
+                }
             }
             tokio::time::sleep(interval).await;
         }

@@ -23,6 +23,7 @@ pub mod reconcile;
 pub mod settings;
 pub mod simulator;
 pub mod store;
+pub mod submit;
 pub mod sweep;
 pub mod telemetry;
 pub mod verify;

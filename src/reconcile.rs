@@ -119,7 +119,10 @@ impl Reconcile {
         let made = match lease.key().clone() {
             Key::Pull(repo, number) => self.pull(lease, repo, number).await,
             Key::Head(repo, head) => self.sweep.head(repo, &head).await.map_err(PassError::from),
-            Key::Repo(repo) => self.sweep.repo(repo).await.map_err(PassError::from),
+            Key::Repo(repo) => {
+                let pass = self.sweep.repo(repo, lease.confirm());
+                pass.await.map_err(PassError::from)
+            }
             Key::Dispatch(repo) => {
                 let pass = self
                     .dispatching
@@ -143,6 +146,8 @@ impl Reconcile {
         let Some(kept) = self.gather.kept(repo, number).await? else {
             return Ok(Finish::Done { again: None });
         };
+        let span = tracing::Span::current();
+        span.record("installation", kept.repo.installation.get());
         let mut record = kept.record.clone();
 
         // gather, evaluate; and again on confirmed facts when that may change what is done
@@ -158,6 +163,7 @@ impl Reconcile {
         }
 
         if let Some(pull) = gathered.snapshot.pull.known() {
+            span.record("head", pull.head.as_str());
             record.requests.void(pull, &gathered.snapshot.policy);
         }
 

@@ -4,12 +4,17 @@
 //! and not where `NO_COLOR` is set. Fields are named alike everywhere: `delivery`, `event`, `repo`,
 //! `number`, `head`, `key`, `effect`, `error`, `why`.
 
+pub mod calls;
+mod meters;
+
 use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::TryInitError;
 
 use crate::settings::LogFormat;
+
+pub use meters::Meters;
 
 /// Why logging could not be set up.
 #[derive(Debug, thiserror::Error)]

@@ -28,10 +28,13 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tracing::{Instrument, Span, field::Empty};
 
 use crate::clock::Clock;
 use crate::domain::model::Key;
 use crate::store::{Finish, Lease, Store, StoreError, Stored};
+use crate::telemetry::{Meters, calls};
 
 #[cfg(test)]
 mod tests;
@@ -83,6 +86,7 @@ pub struct Worker {
     clock: Clock,
     bell: Arc<Notify>,
     pace: Pace,
+    meters: Meters,
 }
 
 impl Worker {
@@ -100,6 +104,7 @@ impl Worker {
             clock,
             bell,
             pace: Pace::default(),
+            meters: Meters::default(),
         }
     }
 
@@ -107,6 +112,12 @@ impl Worker {
     #[must_use]
     pub fn at_pace(self, pace: Pace) -> Self {
         Self { pace, ..self }
+    }
+
+    /// The same worker, counting its passes there.
+    #[must_use]
+    pub fn metered(self, meters: Meters) -> Self {
+        Self { meters, ..self }
     }
 
     /// Makes one pass over the key that has waited longest, to its end; `None` when none is due now.
@@ -191,7 +202,10 @@ impl Worker {
     /// Makes the pass and gives the lease back, come what may.
     async fn work(&self, lease: Lease, cut: impl Future<Output = ()>) -> Stored<()> {
         let key = lease.key().clone();
-        let finish = self.make(&lease, cut).await;
+        let span = span_of(&lease);
+        let finish = calls::counting(self.make(&lease, cut))
+            .instrument(span)
+            .await;
         match self.store.finish(lease, finish, self.clock.now()).await {
             // Who overtook it makes a pass of its own: nothing is lost.
             Err(StoreError::Overtaken(_)) => {
@@ -203,25 +217,56 @@ impl Worker {
     }
 
     async fn make(&self, lease: &Lease, cut: impl Future<Output = ()>) -> Finish {
+        let begun = Instant::now();
         let limit = self.pace.lease / 2;
         let pass = AssertUnwindSafe(self.passes.pass(lease)).catch_unwind();
-        let why = tokio::select! {
+        let failed = tokio::select! {
             biased;
             ended = pass => match ended {
-                Ok(Ok(finish)) => return finish,
-                Ok(Err(why)) => why,
-                Err(panic) => format!("a fault of this program: {}", last_words(panic.as_ref())),
+                Ok(Ok(finish)) => {
+                    let outcome = match finish {
+                        Finish::Done { .. } => "done",
+                        Finish::Retry { .. } => "put_off",
+                    };
+                    self.tell(lease.key(), outcome, begun);
+                    return finish;
+                }
+                Ok(Err(why)) => ("failed", why),
+                Err(panic) => (
+                    "panicked",
+                    format!("a fault of this program: {}", last_words(panic.as_ref())),
+                ),
             },
             () = cut => {
-                tracing::info!(key = %lease.key(), "a pass was cut off by the stop");
+                self.tell(lease.key(), "cut_off", begun);
+                tracing::info!("a pass was cut off by the stop");
                 return Finish::Retry { after: chrono::Duration::zero() };
             }
-            () = tokio::time::sleep(limit) => format!("it was cut off after {limit:?}"),
+            () = tokio::time::sleep(limit) => ("timed_out", format!("it was cut off after {limit:?}")),
         };
+        let (outcome, why) = failed;
+        self.tell(lease.key(), outcome, begun);
         let after = pause(lease.attempt());
         let attempt = lease.attempt().saturating_add(1);
         tracing::warn!(key = %lease.key(), attempt, ?after, why, "a pass failed");
         Finish::Retry { after: span(after) }
+    }
+
+    /// Counts a pass that ended, and completes its span. One that asked nobody anything is told only to
+    /// who wants to know everything: there are many.
+    fn tell(&self, key: &Key, outcome: &'static str, begun: Instant) {
+        let took = begun.elapsed();
+        let calls = calls::calls();
+        self.meters.pass(about(key), outcome, took);
+        Span::current()
+            .record("outcome", outcome)
+            .record("seconds", took.as_secs_f64())
+            .record("calls", calls);
+        if calls > 0 {
+            tracing::info!("a pass was made");
+        } else {
+            tracing::debug!("a pass was made");
+        }
     }
 
     /// How long until a key is due, within the time after which to look again anyway.
@@ -240,6 +285,38 @@ impl Worker {
                 self.pace.store_pause
             }
         }
+    }
+}
+
+/// What everything that is logged in a pass is marked with. The pass itself fills in the head and the
+/// installation once it knows them.
+fn span_of(lease: &Lease) -> Span {
+    let span = tracing::info_span!(
+        "pass",
+        key = %lease.key(),
+        repo = %lease.key().repo(),
+        number = Empty,
+        head = Empty,
+        installation = Empty,
+        attempt = lease.attempt(),
+        outcome = Empty,
+        seconds = Empty,
+        calls = Empty,
+    );
+    match lease.key() {
+        Key::Pull(_, number) => span.record("number", number.get()),
+        Key::Head(_, head) => span.record("head", head.as_str()),
+        Key::Repo(_) | Key::Dispatch(_) => &span,
+    };
+    span
+}
+
+fn about(key: &Key) -> &'static str {
+    match key {
+        Key::Pull(..) => "pull",
+        Key::Head(..) => "head",
+        Key::Repo(_) => "repository",
+        Key::Dispatch(_) => "dispatch",
     }
 }
 

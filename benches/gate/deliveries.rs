@@ -43,6 +43,7 @@ impl Running {
             addresses: countersign::web::Addresses::default(),
             sweep_interval: Duration::from_secs(3600),
             shadow: false,
+            meters: Default::default(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,24 +1,37 @@
-//! Opening the database that a command names.
+//! Opening the database that a command names; `countersign database move`.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Complaint, Exit};
+use clap::Args;
+
+use super::{Complaint, Ended, Exit};
 use crate::store::Store;
+use crate::store::moving::{self, MoveError, Moved};
+use crate::store::postgres::{self, Postgres};
 use crate::store::sqlite::Sqlite;
 
 /// Where the server keeps its state unless told otherwise.
 pub const DEFAULT_URL: &str = "sqlite://countersign.db";
+const SETTING: &str = "(--database, COUNTERSIGN_DATABASE_URL)";
 
-/// Opens a database, making it if it is not there.
+/// Opens a database, making what is not there: an SQLite file, or the tables in one of PostgreSQL's.
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, Complaint> {
+    if postgres::is_address(url) {
+        let store = Postgres::open(url).await.map_err(|error| {
+            Complaint::new(
+                Exit::Usage,
+                format!("{error}; name the server's with postgres://USER:PASSWORD@HOST/DATABASE {SETTING}"),
+            )
+        })?;
+        return Ok(Arc::new(store));
+    }
     if !url.starts_with("sqlite:") {
-        let scheme = url.split(':').next().unwrap_or_default();
         return Err(Complaint::new(
             Exit::Usage,
             format!(
-                "the database `{scheme}`: this version keeps its state in SQLite only; write sqlite://FILE \
-                 (--database, COUNTERSIGN_DATABASE_URL)"
+                "the database's address begins with neither sqlite:// nor postgres://; write sqlite://FILE \
+                 or postgres://USER:PASSWORD@HOST/DATABASE {SETTING}"
             ),
         ));
     }
@@ -31,15 +44,35 @@ pub async fn open(url: &str) -> Result<Arc<dyn Store>, Complaint> {
     Ok(Arc::new(store))
 }
 
+/// Whether a server keeps its state there. A database in memory is nobody's.
+pub async fn is_there(url: &str) -> Result<bool, Complaint> {
+    if postgres::is_address(url) {
+        let used = Postgres::is_in_use(url).await;
+        return used.map_err(|error| Complaint::new(Exit::Usage, error.to_string()));
+    }
+    Ok(file_of(url).is_some_and(Path::exists))
+}
+
+/// An address without what may be secret in it.
+pub fn shown(url: &str) -> String {
+    if url.starts_with("sqlite:") {
+        url.to_owned()
+    } else {
+        postgres::shown(url)
+    }
+}
+
 /// Opens a database that a server has made; asking about one that is not there is wrong use, and must
-/// not leave an empty file behind.
+/// not leave an empty one behind.
 pub async fn existing(url: &str) -> Result<Arc<dyn Store>, Complaint> {
-    if file_of(url).is_some_and(|file| !file.exists()) {
+    let named = file_of(url).is_some() || postgres::is_address(url);
+    if named && !is_there(url).await? {
         return Err(Complaint::new(
             Exit::Usage,
             format!(
-                "there is no database at {url}: name the server's with --database URL or \
-                 COUNTERSIGN_DATABASE_URL"
+                "there is no database of a server at {}: name the server's with --database URL or \
+                 COUNTERSIGN_DATABASE_URL",
+                shown(url)
             ),
         ));
     }
@@ -54,6 +87,71 @@ pub fn file_of(url: &str) -> Option<&Path> {
     (path != ":memory:" && !path.is_empty()).then(|| Path::new(path))
 }
 
+/// From where, and where to.
+#[derive(Debug, Args)]
+pub struct MoveArgs {
+    /// The SQLite database; it stays as it is.
+    #[arg(long, value_name = "sqlite://FILE")]
+    from: String,
+    /// The PostgreSQL database: there, and empty. The variable keeps its password out of the list of
+    /// processes.
+    #[arg(
+        long,
+        env = "COUNTERSIGN_MOVE_TO",
+        hide_env_values = true,
+        value_name = "postgres://USER:PASSWORD@HOST/DATABASE"
+    )]
+    to: String,
+}
+
+/// Moves everything.
+pub async fn move_over(MoveArgs { from, to }: MoveArgs) -> Ended {
+    let wrong = |why: String| Complaint::new(Exit::Usage, why);
+    match file_of(&from) {
+        Some(file) if file.exists() => {}
+        Some(file) => {
+            return Err(wrong(format!(
+                "there is no file {}: nothing can be moved from it",
+                file.display()
+            )));
+        }
+        None => {
+            return Err(wrong(
+                "--from is no SQLite file: write sqlite://FILE".to_owned(),
+            ));
+        }
+    }
+    if !postgres::is_address(&to) {
+        let why = "--to is no PostgreSQL database: write postgres://USER:PASSWORD@HOST/DATABASE";
+        return Err(wrong(why.to_owned()));
+    }
+    let moved = moving::everything(&from, &to).await.map_err(|error| {
+        let exit = match error {
+            MoveError::NotEmpty(_) => Exit::Usage,
+            MoveError::Store(_) | MoveError::Miscounted { .. } | MoveError::Broken(_) => {
+                Exit::Internal
+            }
+        };
+        Complaint::new(exit, error.to_string())
+    })?;
+    print!("{}", told(&moved, &shown(&to)));
+    Ok(Exit::Done)
+}
+
+/// What was moved, for the person at the terminal.
+fn told(moved: &Moved, to: &str) -> String {
+    let mut said = format!("Moved to {to}:\n");
+    for (table, rows) in &moved.tables {
+        said += &format!("  {table:<12} {rows:>9}\n");
+    }
+    said += &format!(
+        "The ledger's chain was followed in the new database: {} entries.\n\
+         Start the server with COUNTERSIGN_DATABASE_URL set to it, and keep the old file until it serves.\n",
+        moved.chain
+    );
+    said
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,5 +164,29 @@ mod tests {
             Some(Path::new("/var/a.db"))
         );
         assert_eq!(file_of("sqlite::memory:"), None);
+    }
+
+    #[test]
+    fn a_move_says_what_was_moved_and_what_to_do_next() {
+        let tables = vec![("deliveries", 1_200), ("ledger", 34)];
+        let said = told(&Moved { tables, chain: 34 }, "postgres://db/countersign");
+        insta::assert_snapshot!(said, @r"
+        Moved to postgres://db/countersign:
+          deliveries        1200
+          ledger              34
+        The ledger's chain was followed in the new database: 34 entries.
+        Start the server with COUNTERSIGN_DATABASE_URL set to it, and keep the old file until it serves.
+        ");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_not_there_is_not_moved_nor_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("none.db");
+        let from = format!("sqlite://{}", file.display());
+        let to = "postgres://127.0.0.1:1/x".to_owned();
+        let refused = move_over(MoveArgs { from, to }).await;
+        assert_eq!(refused.unwrap_err().exit, Exit::Usage);
+        assert!(!file.exists());
     }
 }

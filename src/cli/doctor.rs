@@ -164,6 +164,16 @@ async fn examined(url: &str) -> Database {
             folder: folder.is_none_or(Path::exists),
         };
     }
+    match database::is_there(url).await {
+        Ok(true) => {}
+        Ok(false) => {
+            return Database::Absent {
+                url: database::shown(url),
+                folder: true,
+            };
+        }
+        Err(complaint) => return Database::Unusable(complaint.text),
+    }
     let store = match database::open(url).await {
         Ok(store) => store,
         Err(complaint) => return Database::Unusable(complaint.text),
@@ -176,7 +186,7 @@ async fn examined(url: &str) -> Database {
         };
         let Some(last) = entries.last() else {
             return Database::Sound {
-                url: url.to_owned(),
+                url: database::shown(url),
                 entries: verifier.followed(),
             };
         };

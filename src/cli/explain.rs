@@ -3,6 +3,9 @@
 //!
 //! It may be asked about things that are not so: another policy, another head, a report that has not come.
 //! Then the answer says so before it says anything else, and no right to merge can come of it.
+//!
+//! Posted evidence is on the server alone. Without its database the answer is GitHub's part of the truth, and
+//! says whose word is missing: what looks as if it waited may be approved there, or rejected.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -12,10 +15,11 @@ use serde_json::json;
 
 use super::looking::{LookArgs, Looking, internal};
 use super::{Complaint, Ended, Exit};
+use crate::domain::evidence::Carrier;
 use crate::domain::facts::{PolicyFact, PolicyOrigin, PullRequest, PullState, Snapshot};
 use crate::domain::hypothesis::{self, Supposition};
 use crate::domain::model::{HeadSha, PolicyDigest, PullNumber, RepoName};
-use crate::domain::policy;
+use crate::domain::policy::{self, Identity, Verifier};
 use crate::domain::render::{json as told, terminal};
 use crate::domain::verdict::{self, Outcome};
 use crate::gather::Supposed;
@@ -108,10 +112,17 @@ pub async fn run(args: ExplainArgs) -> Ended {
     }
     let verdict = verdict::decide(&snapshot);
     let hypothetical = hypothetical(&args);
+    let unseen = match looking.alone {
+        true => unseen(&snapshot),
+        false => Vec::new(),
+    };
     if args.json {
         let mut value = told::value(&verdict, &looking.repo.name);
         if !hypothetical.is_empty() {
             value["hypothetical"] = json!(hypothetical);
+        }
+        if !unseen.is_empty() {
+            value["unseen"] = json!(unseen);
         }
         println!("{value:#}");
     } else {
@@ -119,6 +130,11 @@ pub async fn run(args: ExplainArgs) -> Ended {
         let name = format!("{}#{}", looking.repo.name, args.target.number);
         print!("{}", terminal::hypothetical(&hypothetical, colour));
         print!("{}", terminal::tree(&name, &verdict, colour));
+        let place = format!(
+            "/api/v1/repos/{}/pulls/{}",
+            looking.repo.name, args.target.number
+        );
+        print!("{}", terminal::unseen(&unseen, &place, colour));
     }
     Ok(match verdict.outcome {
         Outcome::Ready | Outcome::Merged => Exit::Done,
@@ -128,6 +144,29 @@ pub async fn run(args: ExplainArgs) -> Ended {
         | Outcome::Held
         | Outcome::Ignored => Exit::No,
     })
+}
+
+/// The verifiers that report by post alone and of whom nothing is here, in the order of the policy.
+fn unseen(snapshot: &Snapshot) -> Vec<String> {
+    let open = |pull: &PullRequest| pull.state == PullState::Open;
+    let PolicyFact::Valid { policy, .. } = &snapshot.policy else {
+        return Vec::new();
+    };
+    if !snapshot.pull.known().is_some_and(open) {
+        return Vec::new();
+    }
+    let unheard = |verifier: &&Verifier| {
+        let mut posted = snapshot.posted.iter().map(|posted| &posted.carrier);
+        match &verifier.identity {
+            Identity::Workflow(file) => {
+                !posted.any(|by| matches!(by, Carrier::Workflow { path, .. } if path == file))
+            }
+            Identity::Key(key) => !posted.any(|by| matches!(by, Carrier::Key(one) if one == key)),
+            Identity::AppSlug(_) | Identity::AppId(_) | Identity::User(_) => false,
+        }
+    };
+    let all = policy.verifiers_in_order().into_iter().filter(unheard);
+    all.map(|verifier| verifier.name.to_string()).collect()
 }
 
 /// What of the answer is not as things are.

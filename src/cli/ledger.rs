@@ -61,6 +61,7 @@ pub struct DatabaseArg {
         long = "database",
         visible_alias = "database-url",
         env = "COUNTERSIGN_DATABASE_URL",
+        hide_env_values = true,
         value_name = "URL",
         default_value = database::DEFAULT_URL
     )]

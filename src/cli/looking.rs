@@ -26,6 +26,7 @@ pub struct LookArgs {
         long = "database",
         visible_alias = "database-url",
         env = "COUNTERSIGN_DATABASE_URL",
+        hide_env_values = true,
         value_name = "URL",
         default_value = database::DEFAULT_URL
     )]
@@ -42,6 +43,8 @@ pub struct Looking {
     pub gather: Gather,
     /// How GitHub is asked.
     pub reads: Arc<dyn Reads>,
+    /// No database of a server is there: what only such a one holds is not seen.
+    pub alone: bool,
 }
 
 impl Looking {
@@ -53,9 +56,11 @@ impl Looking {
         let client = super::serve::client(&from.credentials)?;
         let reads: Arc<dyn Reads> = Arc::new(client);
         let own = reads.app().await.map_err(remote)?;
-        let url = match database::file_of(&from.database) {
-            Some(file) if file.exists() => from.database.as_str(),
-            _ => "sqlite::memory:",
+        let alone = !database::is_there(&from.database).await?;
+        let url = if alone {
+            "sqlite::memory:"
+        } else {
+            from.database.as_str()
         };
         let store: Arc<dyn Store> = database::open(url).await?;
         let repo = match reads.repository(name).await {
@@ -79,6 +84,7 @@ impl Looking {
             gather: Gather::new(store, reads.clone(), Clock::System, own.id),
             repo,
             reads,
+            alone,
         })
     }
 

@@ -3,6 +3,7 @@
 //! Answers go to standard output; complaints go to standard error and say what to do. Exit codes are
 //! fixed: see [`Exit`].
 
+mod backup;
 mod database;
 mod demo;
 mod doctor;
@@ -17,6 +18,7 @@ mod scorecard;
 mod serve;
 mod setup;
 mod simulate;
+mod stops;
 mod verify;
 
 use std::ffi::OsString;
@@ -111,12 +113,15 @@ enum Command {
     /// Check a policy, or print its JSON Schema.
     #[command(subcommand)]
     Policy(PolicyCommand),
-    /// Check evidence documents, or make them of the reports of other tools.
+    /// Check evidence documents, make them of the reports of other tools, post them.
     #[command(subcommand)]
     Evidence(EvidenceCommand),
     /// Export the ledger, or prove its chain.
     #[command(subcommand)]
     Ledger(ledger::LedgerCommand),
+    /// Copy the server's database while it runs, put a copy back, or move to PostgreSQL.
+    #[command(subcommand)]
+    Database(backup::DatabaseCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -135,6 +140,11 @@ enum EvidenceCommand {
     Check(Box<evidence::CheckArgs>),
     /// Make evidence of the report of another mutation tester. Exit code 1 if it is no approval.
     Import(Box<evidence::ImportArgs>),
+    /// Post a document to the server, as the GitHub Actions run that this is, or signed with a key. Posting
+    /// it again does no harm. Exit code 1 if the server refuses it, 3 if it cannot be reached.
+    Submit(Box<evidence::SubmitArgs>),
+    /// Make a key to sign evidence with, and say where its public half belongs.
+    Keygen(evidence::KeygenArgs),
 }
 
 /// Parses words and runs the command they name.
@@ -165,7 +175,10 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Policy(PolicyCommand::Schema) => policy::schema(),
         Command::Evidence(EvidenceCommand::Check(args)) => evidence::check(&args),
         Command::Evidence(EvidenceCommand::Import(args)) => evidence::import(&args),
+        Command::Evidence(EvidenceCommand::Submit(args)) => asynchronously(evidence::submit(*args)),
+        Command::Evidence(EvidenceCommand::Keygen(args)) => evidence::keygen(&args),
         Command::Verify(args) => asynchronously(verify::run(*args)),
+        Command::Database(command) => asynchronously(backup::run(command)),
         Command::Ledger(command) => asynchronously(ledger::run(command)),
     };
     match ended {

@@ -1,27 +1,35 @@
 //! `countersign serve`: the server.
 
+mod signals;
+
 use std::sync::Arc;
 
 use secrecy::ExposeSecret;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use super::stops::Stops;
 use super::{Complaint, Ended, Exit, database};
 use crate::app::{App, Parts};
 use crate::clock::Clock;
 use crate::github::auth::AppKey;
 use crate::github::{Client, ClientOptions, Timeouts};
+use crate::settings::again::Again;
 use crate::settings::{self, CredentialArgs, Credentials, ServeArgs, Settings};
-use crate::telemetry;
+use crate::telemetry::{self, Meters};
 use crate::web::{self, Addresses};
 
 /// Runs the server until it is told to stop.
 pub async fn run(args: ServeArgs) -> Ended {
+    let held = signals::dotenv().unwrap_or_default();
+    let again = Again::new(args.clone(), held);
     let settings = Settings::from_args(args)
         .map_err(|complaints| Complaint::new(Exit::Usage, settings::report(&complaints)))?;
     telemetry::init(&settings.log, settings.log_format)
         .map_err(|error| Complaint::new(Exit::Usage, error.to_string()))?;
-    let client = Arc::new(client_of(&settings.credentials, Clock::System)?);
+    let meters = Meters::default();
+    let client = client_of(&settings.credentials, Clock::System)?.metered(meters.clone());
+    let client = Arc::new(client);
     let store = database::open(&settings.database_url).await?;
     let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
         Complaint::new(
@@ -46,7 +54,7 @@ pub async fn run(args: ServeArgs) -> Ended {
     let app = App::new(Parts {
         store,
         reads: client.clone(),
-        writes: client,
+        writes: client.clone(),
         clock: Clock::System,
         own_app: settings.credentials.app_id,
         webhook_secrets: settings.webhook_secrets,
@@ -57,40 +65,17 @@ pub async fn run(args: ServeArgs) -> Ended {
         api_token: settings.api_token,
         sweep_interval: settings.sweep_interval,
         shadow: settings.shadow,
-    });
+        meters,
+    })
+    .keeping(settings.retention);
     let (stop, stopped) = watch::channel(false);
-    tokio::spawn(async move {
-        asked_to_stop().await;
-        tracing::info!("stopping: requests and passes in hand are finished first");
-        let _ = stop.send(true);
+    tokio::spawn(signals::stop(Stops::listen(), stop));
+    #[cfg(unix)]
+    signals::renew(again, app.keys(), client, |settings| {
+        client_of(&settings.credentials, Clock::System).map_err(|complaint| complaint.text)
     });
     app.run(listener, stopped).await;
     Ok(Exit::Done)
-}
-
-/// Ctrl-C, or the signal that service managers send.
-pub(super) async fn asked_to_stop() {
-    let interrupt = async {
-        // Without signals the server can still be killed; deliveries are durable.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    #[cfg(unix)]
-    let terminate = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending().await,
-        }
-    };
-    #[cfg(not(unix))]
-    let terminate = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupt => {}
-        () = terminate => {}
-    }
 }
 
 /// A client as the App that a command was told of.

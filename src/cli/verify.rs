@@ -3,8 +3,12 @@
 //! Progress and complaints go to standard error; standard output holds the one answer that was asked for:
 //! the table for people, the document (`--json`), or the block for a review (`--review`).
 //!
-//! Left out: posting the document. [`Outputs::give`] has it.
+//! `--submit` posts the document as well, after it was written and printed, whatever it concludes: a "no" is
+//! evidence too. Who posts is found before the first command runs. What identity the run has is kept from
+//! the commands (`verify::sandbox`); a key in a file is not, wherever they are not shut in, so changes of
+//! strangers are better posted from elsewhere, by `countersign evidence submit`.
 
+mod patterns;
 mod show;
 
 use std::io::IsTerminal;
@@ -13,12 +17,15 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::evidence::Post;
+use super::stops::Stops;
 use super::{Complaint, Ended, Exit};
 use crate::clock::Clock;
 use crate::domain::evidence::{FENCE, Outcome};
 use crate::domain::policy::globs::Globs;
 use crate::domain::policy::{self, MutationCheck, MutationDemand, Timeouts};
 use crate::verify::{self, Budget, Choice, Commands, Fault, Limits, Report, Request, Said, Watch};
+pub(super) use show::visible;
 
 /// What is not critical unless somebody says so: texts and tests.
 const USUAL_EXCEPTIONS: [&str; 9] = [
@@ -64,6 +71,9 @@ pub struct VerifyArgs {
     /// What the tests run against for real, such as `postgres:15`
     #[arg(long, value_name = "NAME")]
     against: Vec<String>,
+    /// Hand this variable on to the commands, though it looks like a secret
+    #[arg(long, value_name = "NAME")]
+    env: Vec<String>,
     /// How long any one command may take [default: by the head's own times]
     #[arg(long, value_name = "D", value_parser = duration)]
     timeout: Option<Duration>,
@@ -101,6 +111,16 @@ pub struct VerifyArgs {
     /// Print the evidence as the fenced block that a review or comment carries
     #[arg(long, conflicts_with = "json")]
     review: bool,
+    /// Post the evidence to the server at this public address, as the GitHub Actions run that this is, or
+    /// signed with `--key`
+    #[arg(long, value_name = "URL")]
+    submit: Option<String>,
+    /// Sign what is posted with this ed25519 key (PKCS#8 PEM)
+    #[arg(long, value_name = "FILE", requires = "submit")]
+    key: Option<PathBuf>,
+    /// The server's COUNTERSIGN_PUBLIC_URL, where it is reached by another address than that
+    #[arg(long, value_name = "URL", requires = "submit")]
+    audience: Option<String>,
     /// Go on with a verification that was cut off; without this, everything is run again
     #[arg(long)]
     resume: bool,
@@ -139,8 +159,15 @@ fn budget(text: &str) -> Result<Budget, String> {
     }
 }
 
-/// Runs it: 0 approved, 1 rejected or inconclusive.
+/// Runs it: 0 approved (and posted, if that was asked for), 1 rejected or inconclusive.
 pub async fn run(args: VerifyArgs) -> Ended {
+    let post = match &args.submit {
+        Some(url) => {
+            let (key, audience) = (args.key.as_deref(), args.audience.as_deref());
+            Some(Post::prepare(url, key, audience)?)
+        }
+        None => None,
+    };
     let outputs = Outputs {
         out: args.out.clone(),
         json: args.json,
@@ -148,10 +175,11 @@ pub async fn run(args: VerifyArgs) -> Ended {
     };
     let watch = show::Progress::new();
     let request = request(args, &watch).await?;
+    let mut stops = Stops::listen();
     let report = tokio::select! {
         report = verify::verify(&request, &Clock::System, &watch) => report,
         // Dropping the other branch ends what it started.
-        () = super::serve::asked_to_stop() => {
+        () = stops.next() => {
             watch.end();
             let text = "interrupted; `--resume` goes on from here";
             return Err(Complaint::new(Exit::No, text));
@@ -162,7 +190,11 @@ pub async fn run(args: VerifyArgs) -> Ended {
         Fault::Use(text) => Complaint::new(Exit::Usage, text),
         Fault::Internal(text) => Complaint::new(Exit::Internal, text),
     })?;
-    outputs.give(&report)?;
+    let document = outputs.give(&report)?;
+    if let Some(post) = post {
+        let sent = post.send(&document).await;
+        sent.map_err(|complaint| outputs.keep(&document, &request.journal, complaint))?;
+    }
     Ok(match report.statement.result {
         Outcome::Approved => Exit::Done,
         Outcome::Rejected | Outcome::Inconclusive => Exit::No,
@@ -179,6 +211,9 @@ async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complai
         }
     }
     let check = check(&args, watch)?;
+    if args.policy.is_none() {
+        patterns::each_matches(&args.checkout, &[&args.base, &args.head], &args.critical).await?;
+    }
     let repository = match &args.repo {
         Some(repo) => repo.to_string(),
         None => verify::named_by_origin(&args.checkout)
@@ -208,6 +243,7 @@ async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complai
             test: args.test,
             junit: args.junit,
             against: args.against,
+            env: args.env,
         },
         check,
         limits: Limits {
@@ -259,7 +295,8 @@ fn check(args: &VerifyArgs, watch: &dyn Watch) -> Result<MutationCheck, Complain
         watch.said(Said::Note(format!("critical is everything but {except}")));
     }
     let globs = |flag: &str, patterns: &[String]| {
-        Globs::paths(patterns).map_err(|(index, why)| {
+        let patterns = patterns::from_the_top(flag, patterns)?;
+        Globs::paths(&patterns).map_err(|(index, why)| {
             Complaint::new(Exit::Usage, format!("{flag} {}: {why}", patterns[index]))
         })
     };
@@ -304,7 +341,8 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn give(&self, report: &Report) -> Result<(), Complaint> {
+    /// Tells the answer; gives the document.
+    fn give(&self, report: &Report) -> Result<String, Complaint> {
         let document = serde_json::to_string_pretty(&report.document())
             .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))?;
         if let Some(out) = &self.out {
@@ -320,7 +358,32 @@ impl Outputs {
             let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             print!("{}", show::table(report, colour));
         }
-        Ok(())
+        Ok(document)
+    }
+
+    /// A document that could not be posted is not lost for that: it is in its file, or in one beside where
+    /// the journal was.
+    fn keep(&self, document: &str, journal: &Path, complaint: Complaint) -> Complaint {
+        let file = match &self.out {
+            Some(out) => out.clone(),
+            None => journal.with_extension("json"),
+        };
+        let kept = match &self.out {
+            Some(_) => Ok(()),
+            None => std::fs::write(&file, document),
+        };
+        let file = file.display();
+        let text = match kept {
+            Ok(()) => format!(
+                "{}\nThe document is in {file}; `countersign evidence submit {file} --url URL` posts it",
+                complaint.text
+            ),
+            Err(error) => format!(
+                "{}\nThe document could not be kept either ({file}: {error}); give --out FILE",
+                complaint.text
+            ),
+        };
+        Complaint { text, ..complaint }
     }
 }
 

@@ -12,14 +12,15 @@
 
 use serde_json::{Value, json};
 
-use super::evidence::{FENCE, PREDICATE_TYPE, STATEMENT_TYPE};
+use super::evidence::{Carrier, FENCE, PREDICATE_TYPE, Posted, STATEMENT_TYPE};
 use super::facts::{
     CheckRun, Comment, Conclusion, Fetched, Freshness, Hold, Listing, PlatformRule, PolicyFact,
     PullRequest, RunStatus, Snapshot, WorkflowRun,
 };
 use super::gate::checks;
 use super::model::{
-    Actor, ActorId, ActorKind, AppId, AppRef, CheckRunId, CommentId, Login, SuiteId, WorkflowRunId,
+    Actor, ActorId, ActorKind, AppId, AppRef, CheckRunId, CommentId, Login, PostedId, SuiteId,
+    WorkflowRunId,
 };
 use super::policy::nearest::nearest;
 use super::policy::{Identity, Policy, Verifier};
@@ -117,7 +118,8 @@ fn report(snapshot: &mut Snapshot, name: &str, approves: bool) -> Result<(), Str
     let verifier = verifier_of(policy_of(snapshot)?, name)?.clone();
     let pull = pull_of(snapshot)?.clone();
     let id = next_id(snapshot);
-    let text = document(snapshot, &pull, approves, id)?;
+    let document = document(snapshot, &pull, approves, id)?;
+    let text = format!("```{FENCE}\n{document}\n```\n");
     let app = match &verifier.identity {
         Identity::AppSlug(slug) => known_app(snapshot, |app| app.slug.eq_ignore_ascii_case(slug))
             .unwrap_or_else(|| AppRef {
@@ -141,17 +143,34 @@ fn report(snapshot: &mut Snapshot, name: &str, approves: bool) -> Result<(), Str
             list_of(&mut snapshot.comments, "comments")?.push(comment);
             return Ok(());
         }
-        Identity::Workflow(_) | Identity::Key(_) => {
-            return Err(format!(
-                "{} reports by post, which this version does not take",
-                verifier.name
-            ));
+        Identity::Workflow(path) => {
+            // As it stands on the base branch: from elsewhere it would have no say.
+            let git_ref = format!("refs/heads/{}", pull.base);
+            let path = path.clone();
+            return post(snapshot, Carrier::Workflow { path, git_ref }, document, id);
         }
+        Identity::Key(key) => return post(snapshot, Carrier::Key(key.clone()), document, id),
     };
     let mut run = run(snapshot, &pull, id, "supposed", Conclusion::Success)?;
     run.app = Some(app);
     run.output_text = Some(text);
     list_of(&mut snapshot.runs, "check runs")?.push(run);
+    Ok(())
+}
+
+fn post(
+    snapshot: &mut Snapshot,
+    carrier: Carrier,
+    document: String,
+    id: u64,
+) -> Result<(), String> {
+    snapshot.posted.push(Posted {
+        id: PostedId::new(id).ok_or("no id is left")?,
+        carrier,
+        document,
+        at: snapshot.now,
+        url: None,
+    });
     Ok(())
 }
 
@@ -205,7 +224,7 @@ fn document(
             "findings": findings,
         },
     });
-    Ok(format!("```{FENCE}\n{document}\n```\n"))
+    Ok(document.to_string())
 }
 
 fn check(snapshot: &mut Snapshot, name: &str, passes: bool) -> Result<(), String> {
@@ -372,7 +391,10 @@ fn next_id(snapshot: &Snapshot) -> u64 {
     let runs = runs.into_iter().flatten().map(|run| run.id.get());
     let comments = snapshot.comments.known().map(|list| &list.items);
     let comments = comments.into_iter().flatten();
-    let ids = runs.chain(comments.map(|comment| comment.id.get()));
+    let posted = snapshot.posted.iter().map(|posted| posted.id.get());
+    let ids = runs
+        .chain(comments.map(|comment| comment.id.get()))
+        .chain(posted);
     ids.max().unwrap_or(0).max(SUPPOSED) + 1
 }
 

@@ -25,6 +25,7 @@ pub mod patch;
 pub mod plan;
 pub mod policy;
 pub mod preview;
+pub mod redelivery;
 pub mod render;
 pub mod request;
 pub mod scorecard;

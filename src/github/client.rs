@@ -40,6 +40,8 @@ use super::wire::{places, pulls};
 use super::{Answer, Refused, refusal};
 use crate::clock::Clock;
 use crate::domain::model::{AppId, InstallationId, RepoName, Repository};
+use crate::settings::Live;
+use crate::telemetry::Meters;
 
 /// How long to wait for GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +97,7 @@ pub enum ClientError {
 /// GitHub, for one App and all its installations.
 pub struct Client {
     app_id: AppId,
-    key: AppKey,
+    key: Live<AppKey>,
     clock: Clock,
     pauses: [Duration; 2],
     transport: Transport,
@@ -160,12 +162,24 @@ impl Client {
             transport,
             published,
             app_id: options.app_id,
-            key: options.key,
+            key: Live::new(options.key),
             clock: options.clock,
             pauses: options.timeouts.pauses,
             tokens: Tokens::default(),
             brake: Brake::default(),
         }
+    }
+
+    /// The same client, counting its requests there.
+    #[must_use]
+    pub fn metered(mut self, meters: Meters) -> Self {
+        self.transport.meters = meters;
+        self
+    }
+
+    /// Signs with another key of the App from now on. Tokens that were minted stay good.
+    pub fn renew_key(&self, key: AppKey) {
+        self.key.set(key);
     }
 
     /// A request to a REST path.
@@ -207,6 +221,12 @@ impl Client {
                 _ => return answered,
             }
         }
+    }
+
+    /// Posts to a path in the App's own name, once. Every status is a reply.
+    pub(super) async fn post_as_app(&self, path: &str) -> Answer<Reply> {
+        self.once(Principal::App, &self.rest(Method::POST, path, None))
+            .await
     }
 
     /// Reads a path under exactly this name.
@@ -352,10 +372,30 @@ impl Client {
             .transport
             .send(&ask.method, &ask.address, Some(secret), ask.body.as_ref())
             .await?;
+        self.meter(who, ask.budget, &reply);
         if let Some(limit) = reply.limit(self.now()) {
             self.hold(who, ask.budget, limit);
         }
         Ok(reply)
+    }
+
+    fn meter(&self, who: Principal, budget: Budget, reply: &Reply) {
+        let told = |name| reply.headers.get(name)?.to_str().ok()?.parse().ok();
+        let (Some(limit), Some(remaining)) =
+            (told("x-ratelimit-limit"), told("x-ratelimit-remaining"))
+        else {
+            return;
+        };
+        let whose = match who {
+            Principal::App => "app".to_owned(),
+            Principal::Installation(installation) => installation.to_string(),
+        };
+        let resource = match budget {
+            Budget::Rest => "rest",
+            Budget::GraphQl => "graphql",
+        };
+        let meters = &self.transport.meters;
+        meters.budget(&whose, resource, limit, remaining);
     }
 
     fn hold(&self, who: Principal, budget: Budget, limit: Limit) {
@@ -370,6 +410,7 @@ impl Client {
 
     fn assertion(&self) -> Answer<SecretString> {
         self.key
+            .get()
             .assertion(self.app_id, self.now())
             .map_err(|error: KeyError| Refused::Unauthorized(error.to_string()))
     }

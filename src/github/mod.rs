@@ -30,12 +30,15 @@
 //! `transport` sends one request; `auth` and `tokens` put a name to it; `quota` keeps calls away for
 //! a while; `client` joins these and knows what may be done twice; `listing`, `reads` and `writes` are
 //! the endpoints; `registration` asks before there is an App; `issuer` knows who signs workflows' tokens;
+//! `line` reaches one address that is no API's: where a workflow run asks for its token, another Countersign;
 //! `wire` turns what came into facts, and is pure.
 
 pub mod auth;
 pub mod carrier;
 pub mod client;
+mod deliveries;
 pub mod issuer;
+pub mod line;
 mod listing;
 mod merging;
 mod quota;
@@ -62,6 +65,7 @@ use crate::domain::model::{
 };
 use crate::domain::policy::Method;
 use crate::domain::policy::lint::Methods;
+use crate::domain::redelivery::Attempt;
 use crate::domain::render::check::CheckPage;
 
 /// Why GitHub did not give what was asked, by meaning.
@@ -225,6 +229,11 @@ pub trait Reads: Send + Sync {
     async fn hook(&self) -> Answer<Hook>;
     /// `GET /app/hook/deliveries`: the newest hundred attempts, newest first.
     async fn deliveries(&self) -> Answer<Listing<Delivered>>;
+    /// `GET /app/hook/deliveries` from below a cursor, a page of a hundred attempts, newest first.
+    async fn attempts(&self, cursor: Option<&str>) -> Answer<Attempts>;
+    /// `POST /app/hook/deliveries/{id}/attempts`: has a delivery sent again. It stands among the reads
+    /// because it writes to no repository and tells nobody anything: what it changes is when we hear.
+    async fn redeliver(&self, attempt: u64) -> Answer<()>;
     /// `GET /apps/{slug}`, and where that is 404 or 403 `GET /users/{slug}[bot]`: a private App is
     /// shown to nobody, its bot user is. Whether there is such an App.
     async fn app_named(&self, repo: &Repository, slug: &str) -> Answer<bool>;
@@ -236,6 +245,15 @@ pub trait Reads: Send + Sync {
     async fn methods(&self, repo: &Repository) -> Answer<Methods>;
     /// `GET /repos/{}/pulls?state=all&sort=updated`: the newest, open or not.
     async fn recent_pulls(&self, repo: &Repository, most: usize) -> Answer<Listing<PullRequest>>;
+}
+
+/// A page of the App's deliveries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempts {
+    /// Those that could be read, newest first.
+    pub items: Vec<Attempt>,
+    /// Where older ones are.
+    pub next: Option<String>,
 }
 
 /// What GitHub says of us, and when.

@@ -11,7 +11,7 @@ use super::listing::{self, MOST_PAGES, PER_PAGE, Place, Shape};
 use super::quota::Principal;
 use super::wire::diff::{self, WireComparison};
 use super::wire::{self, apps, checks, issues, places, pulls, rules, unreadable};
-use super::{Answer, Branch, FileAt, Introduction, Reads, Refused, auth, issuer};
+use super::{Answer, Attempts, Branch, FileAt, Introduction, Reads, Refused, auth, issuer};
 use crate::domain::doctor::facts::{Delivered, Hook, Installation};
 use crate::domain::facts::{
     CheckRun, Comment, CommitStatus, Comparison, FileChange, Issue, Listing, PlatformRule,
@@ -384,6 +384,14 @@ impl Reads for Client {
         let path = format!("/app/hook/deliveries?per_page={PER_PAGE}");
         let found = self.read(Principal::App, &path).await?.value;
         newest(&path, found, apps::delivered)
+    }
+
+    async fn attempts(&self, cursor: Option<&str>) -> Answer<Attempts> {
+        self.attempts_page(cursor).await
+    }
+
+    async fn redeliver(&self, attempt: u64) -> Answer<()> {
+        self.ask_again(attempt).await
     }
 
     async fn app_named(&self, repo: &Repository, slug: &str) -> Answer<bool> {

@@ -22,8 +22,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::request::Builder;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Limited};
+use octocrab::OctoBody;
 use octocrab::service::middleware::retry::RetryConfig;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
@@ -31,6 +33,7 @@ use serde_json::Value;
 use super::carrier::{self, Carrier};
 use super::client::{ClientError, Timeouts};
 use super::{Answer, Refused};
+use crate::telemetry::{Meters, calls};
 
 /// No answer that is used here comes near it; a server gone mad does not fill the memory.
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
@@ -49,6 +52,7 @@ pub(super) struct Transport {
     rest: String,
     graphql: String,
     whole: Duration,
+    pub meters: Meters,
 }
 
 impl Transport {
@@ -71,6 +75,7 @@ impl Transport {
             rest,
             graphql,
             whole: timeouts.whole,
+            meters: Meters::default(),
         })
     }
 
@@ -86,6 +91,7 @@ impl Transport {
             graphql: graphql_beside(&rest),
             rest,
             whole: timeouts.whole,
+            meters: Meters::default(),
         })
     }
 
@@ -127,23 +133,49 @@ impl Transport {
         secret: Option<&SecretString>,
         body: Option<&Value>,
     ) -> Answer<Reply> {
-        let answered = tokio::time::timeout(
-            self.whole,
-            self.exchange(method.clone(), address, secret, body),
-        );
-        let outcome = match answered.await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Refused::NoAnswer(format!(
-                "nothing whole within {} s",
-                self.whole.as_secs_f32()
-            ))),
-        };
+        calls::called();
+        let begun = tokio::time::Instant::now();
+        let outcome = self
+            .in_time(self.exchange(method.clone(), address, secret, body))
+            .await;
+        let status = outcome.as_ref().ok().map(|reply| reply.status.as_u16());
+        self.meters
+            .request(method.as_str(), status, begun.elapsed());
         let address = loggable(address, secret);
         match &outcome {
             Ok(reply) => tracing::debug!(%method, address, status = reply.status.as_u16(), "asked"),
             Err(refused) => tracing::debug!(%method, address, %refused, "asked in vain"),
         }
         outcome
+    }
+
+    /// As [`send`](Self::send), but posts a text as it is, said to be of this kind.
+    ///
+    /// # Errors
+    /// [`Refused::NoAnswer`] alone.
+    pub async fn post_text(
+        &self,
+        address: &str,
+        secret: Option<&SecretString>,
+        kind: &str,
+        text: &str,
+    ) -> Answer<Reply> {
+        let unsendable = |_| Refused::NoAnswer("the request cannot be sent".into());
+        let request = framed(Method::POST, address, secret)?
+            .header(header::CONTENT_TYPE, kind)
+            .body(OctoBody::from(text.to_owned()))
+            .map_err(unsendable)?;
+        self.in_time(self.carry(request)).await
+    }
+
+    async fn in_time(&self, exchange: impl Future<Output = Answer<Reply>>) -> Answer<Reply> {
+        match tokio::time::timeout(self.whole, exchange).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Refused::NoAnswer(format!(
+                "nothing whole within {} s",
+                self.whole.as_secs_f32()
+            ))),
+        }
     }
 
     async fn exchange(
@@ -153,20 +185,14 @@ impl Transport {
         secret: Option<&SecretString>,
         body: Option<&Value>,
     ) -> Answer<Reply> {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(address)
-            .header(header::ACCEPT, "application/vnd.github+json");
-        if let Some(secret) = secret {
-            let mut bearer = HeaderValue::from_str(&format!("Bearer {}", secret.expose_secret()))
-                .map_err(|_| {
-                Refused::NoAnswer("the token cannot be sent in a header".into())
-            })?;
-            bearer.set_sensitive(true);
-            request = request.header(header::AUTHORIZATION, bearer);
-        }
+        let request = framed(method, address, secret)?;
         let lost = |error: octocrab::Error| Refused::NoAnswer(root_cause(&error));
         let request = self.crab.build_request(request, body).map_err(lost)?;
+        self.carry(request).await
+    }
+
+    async fn carry(&self, request: Request<OctoBody>) -> Answer<Reply> {
+        let lost = |error: octocrab::Error| Refused::NoAnswer(root_cause(&error));
         let (parts, body) = self.crab.execute(request).await.map_err(lost)?.into_parts();
         let body = Limited::new(body, LARGEST_ANSWER)
             .collect()
@@ -186,6 +212,22 @@ fn graphql_beside(rest: &str) -> String {
         Some(enterprise) => format!("{enterprise}/api/graphql"),
         None => format!("{rest}/graphql"),
     }
+}
+
+/// A request without its body: to whom, and in whose name.
+fn framed(method: Method, address: &str, secret: Option<&SecretString>) -> Answer<Builder> {
+    let request = Request::builder()
+        .method(method)
+        .uri(address)
+        .header(header::ACCEPT, "application/vnd.github+json");
+    let Some(secret) = secret else {
+        return Ok(request);
+    };
+    let bearer = HeaderValue::from_str(&format!("Bearer {}", secret.expose_secret()));
+    let mut bearer =
+        bearer.map_err(|_| Refused::NoAnswer("the token cannot be sent in a header".into()))?;
+    bearer.set_sensitive(true);
+    Ok(request.header(header::AUTHORIZATION, bearer))
 }
 
 /// What logs may say of an address. What is asked in nobody's name is proved by the address alone.

@@ -118,6 +118,9 @@ impl<B: Backlog + ?Sized> Intake<B> {
             .iter()
             .map(|one| (one.seq, understand(&one.delivery, self.own_app, now)))
             .collect::<Vec<_>>();
+        for (one, (_, absorbed)) in waiting.iter().zip(&understood) {
+            tell_of_understood(&one.delivery, absorbed);
+        }
         let dead: Vec<_> = waiting
             .iter()
             .zip(&understood)
@@ -139,6 +142,7 @@ impl<B: Backlog + ?Sized> Intake<B> {
         let Waiting { seq, delivery, .. } = waiting;
         let now = self.clock.now();
         let absorbed = understand(&delivery, self.own_app, now);
+        tell_of_understood(&delivery, &absorbed);
         if let Absorbed::Dead { why } = &absorbed {
             tell_of_dead(&delivery, why);
         }
@@ -208,6 +212,20 @@ impl<B: Backlog + ?Sized> Intake<B> {
                 () = rest => {}
             }
         }
+    }
+}
+
+/// What a delivery led to, for who looks for the reason of a pass: whom it woke, by the keys that passes
+/// are marked with.
+fn tell_of_understood(delivery: &NewDelivery, absorbed: &Absorbed) {
+    if let Absorbed::Done { note, wakes, .. } = absorbed {
+        tracing::debug!(
+            delivery = %delivery.id,
+            event = delivery.event,
+            note,
+            wakes = ?wakes.iter().map(|(wake, _)| wake).collect::<Vec<_>>(),
+            "delivery understood"
+        );
     }
 }
 

@@ -82,6 +82,9 @@ pub struct ServeArgs {
     /// How often everything is looked at again [default: 10m]
     #[arg(long, env = "COUNTERSIGN_SWEEP_INTERVAL", value_name = "DURATION")]
     pub sweep_interval: Option<String>,
+    /// How long is kept what nobody asks for again; the ledger stays [default: 30d]
+    #[arg(long, env = "COUNTERSIGN_RETENTION", value_name = "DURATION")]
+    pub retention: Option<String>,
     /// Write nothing to GitHub at all, whatever policies say (true or false) [default: false]
     #[arg(
         long,

@@ -8,7 +8,9 @@
 //! before. Whether the private key is one that signs, and whether the App's id fits it, only the
 //! `github` room can tell.
 
+pub mod again;
 mod args;
+mod live;
 mod read;
 
 #[cfg(test)]
@@ -21,6 +23,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 pub use args::{CredentialArgs, ServeArgs};
+pub use live::Live;
 
 use crate::domain::model::AppId;
 
@@ -36,6 +39,9 @@ pub const DATABASE_URL: &str = "sqlite://countersign.db";
 pub const LOG: &str = "info";
 /// How often the sweep looks at everything, unless told otherwise.
 pub const SWEEP_INTERVAL: &str = "10m";
+
+/// How long is kept what nobody asks for again, unless told otherwise.
+pub const RETENTION: &str = "30d";
 
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -90,6 +96,8 @@ pub struct Settings {
     pub api_token: Option<SecretString>,
     /// How often the sweep looks at everything.
     pub sweep_interval: Duration,
+    /// How long is kept what nobody asks for again.
+    pub retention: Duration,
     /// Nothing is written to GitHub.
     pub shadow: bool,
 }

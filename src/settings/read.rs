@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::{
     Complaint, CredentialArgs, Credentials, DATABASE_URL, GITHUB_API_URL, LISTEN, LOG, LogFormat,
-    SWEEP_INTERVAL, ServeArgs, Settings,
+    RETENTION, SWEEP_INTERVAL, ServeArgs, Settings,
 };
 use crate::domain::model::AppId;
 
@@ -17,6 +17,11 @@ const DAY: u64 = 24 * 60 * 60;
 const LEAST_SWEEP: u64 = 30;
 /// Sweeping less often leaves a lost delivery unmended for too long.
 const MOST_SWEEP: u64 = DAY;
+
+/// GitHub delivers again what failed some days ago: until then it must be known.
+const LEAST_RETENTION: u64 = 7 * DAY;
+/// More is for ever.
+const MOST_RETENTION: u64 = 3_650 * DAY;
 
 type Read<T> = Result<T, Complaint>;
 
@@ -65,6 +70,8 @@ pub(super) fn settings(args: ServeArgs) -> Result<Settings, Vec<Complaint>> {
     let api_token = complaints.note(token(secret(args.api_token)));
     let sweep = given(args.sweep_interval).unwrap_or_else(|| SWEEP_INTERVAL.to_owned());
     let sweep_interval = complaints.note(sweep_interval(&sweep));
+    let retention = given(args.retention).unwrap_or_else(|| RETENTION.to_owned());
+    let retention = complaints.note(self::retention(&retention));
     let shadow = complaints.note(shadow(given(args.shadow).as_deref()));
     // Each is missing only if there is a complaint about it.
     let read = || {
@@ -78,6 +85,7 @@ pub(super) fn settings(args: ServeArgs) -> Result<Settings, Vec<Complaint>> {
             log_format: log_format?,
             api_token: api_token?,
             sweep_interval: sweep_interval?,
+            retention: retention?,
             shadow: shadow?,
         })
     };
@@ -232,7 +240,8 @@ fn listen(text: &str) -> Read<SocketAddr> {
 
 fn database_url(text: Option<SecretString>) -> Read<String> {
     const SETTING: &str = "COUNTERSIGN_DATABASE_URL";
-    const REMEDY: &str = "Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db.";
+    const REMEDY: &str = "Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db, or to \
+                          postgres://USER:PASSWORD@HOST/DATABASE.";
     let Some(text) = text else {
         return Ok(DATABASE_URL.to_owned());
     };
@@ -242,11 +251,9 @@ fn database_url(text: Option<SecretString>) -> Read<String> {
         .map(|(scheme, rest)| (scheme, rest.trim_start_matches('/')))
     {
         Some(("sqlite", file)) if !file.is_empty() => Ok(text.to_owned()),
-        Some(("postgres" | "postgresql", _)) => Err(Complaint::new(
-            SETTING,
-            "names a PostgreSQL database, which this version does not speak yet.",
-            REMEDY,
-        )),
+        Some(("postgres" | "postgresql", place)) if !place.is_empty() && text.contains("://") => {
+            Ok(text.to_owned())
+        }
         // It may hold a password; it is not repeated.
         _ => Err(Complaint::new(
             SETTING,
@@ -291,6 +298,19 @@ fn sweep_interval(text: &str) -> Read<Duration> {
     } else {
         Err(complain(format!("is out of bounds: {text:?}.")))
     }
+}
+
+fn retention(text: &str) -> Read<Duration> {
+    seconds(text)
+        .filter(|seconds| (LEAST_RETENTION..=MOST_RETENTION).contains(seconds))
+        .map(Duration::from_secs)
+        .ok_or_else(|| {
+            Complaint::new(
+                "COUNTERSIGN_RETENTION",
+                format!("is not a duration from 7d to 3650d: {text:?}."),
+                "Set it to a number of days, such as 30d, or leave it out for that.",
+            )
+        })
 }
 
 /// The seconds of a duration as people write it here: `90s`, `10m`, `4h`, `3d`.

@@ -131,6 +131,7 @@ fn every_setting_is_a_variable_and_a_flag_of_the_same_name() {
     COUNTERSIGN_LOG_FORMAT
     COUNTERSIGN_API_TOKEN
     COUNTERSIGN_SWEEP_INTERVAL
+    COUNTERSIGN_RETENTION
     COUNTERSIGN_SHADOW
     "#);
 }
@@ -172,13 +173,14 @@ fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
         log_format: Some("xml".to_owned()),
         api_token: Some("hunter2 ".into()),
         sweep_interval: Some("ten minutes".to_owned()),
+        retention: Some("for ever".to_owned()),
         shadow: Some("maybe".to_owned()),
     })
     .unwrap_err();
     let report = report(&complaints);
     assert!(!report.contains("hunter2"), "{report}");
     insta::assert_snapshot!(report, @r#"
-    13 settings are to be mended first:
+    14 settings are to be mended first:
 
       COUNTERSIGN_APP_ID (--app-id) is the App's client id; its number is needed.
         Set it to the number shown as "App ID" on the App's page (https://github.com/settings/apps).
@@ -202,7 +204,7 @@ fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
         Set it to the address under which people and GitHub reach this server, or leave it out.
 
       COUNTERSIGN_DATABASE_URL (--database-url) names no database known here.
-        Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db.
+        Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db, or to postgres://USER:PASSWORD@HOST/DATABASE.
 
       COUNTERSIGN_LOG (--log) is not understood: "countersign=loud" (error parsing level filter: expected one of "off", "error", "warn", "info", "debug", "trace", or a number 0-5).
         Set it to error, warn, info, debug or trace, or to directives such as info,countersign::webhook=debug.
@@ -216,6 +218,9 @@ fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
       COUNTERSIGN_SWEEP_INTERVAL (--sweep-interval) is not a duration: "ten minutes".
         Set it to a number with s, m, h or d, such as 90s, 10m or 4h, from 30s to 1d.
 
+      COUNTERSIGN_RETENTION (--retention) is not a duration from 7d to 3650d: "for ever".
+        Set it to a number of days, such as 30d, or leave it out for that.
+
       COUNTERSIGN_SHADOW (--shadow) is neither true nor false: "maybe".
         Set it to true to write nothing to GitHub, or leave it out.
 
@@ -226,18 +231,28 @@ fn everything_that_is_malformed_is_told_at_once_and_no_secret_is_shown() {
 #[test]
 fn one_complaint_is_told_in_the_singular() {
     let complaints = Settings::from_args(ServeArgs {
-        database_url: Some("postgres://ann:hunter2@db/x".into()),
+        database_url: Some("postgres:ann:hunter2".into()),
         ..least()
     })
     .unwrap_err();
     insta::assert_snapshot!(report(&complaints), @r#"
     One setting is to be mended first:
 
-      COUNTERSIGN_DATABASE_URL (--database-url) names a PostgreSQL database, which this version does not speak yet.
-        Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db.
+      COUNTERSIGN_DATABASE_URL (--database-url) names no database known here.
+        Set it to sqlite://FILE, such as sqlite:///var/lib/countersign.db, or to postgres://USER:PASSWORD@HOST/DATABASE.
 
     Settings are environment variables, also read from a `.env` file in the working directory, or flags of the command. `countersign setup` creates the App and writes that file; run the commands where it is.
     "#);
+}
+
+#[test]
+fn a_postgresql_database_may_be_named() {
+    let settings = Settings::from_args(ServeArgs {
+        database_url: Some("postgres://ann:hunter2@db/x".into()),
+        ..least()
+    })
+    .unwrap();
+    assert_eq!(settings.database_url, "postgres://ann:hunter2@db/x");
 }
 
 #[test]
@@ -257,6 +272,7 @@ fn an_empty_variable_counts_as_not_set() {
         log_format: empty(),
         api_token: Some("".into()),
         sweep_interval: empty(),
+        retention: empty(),
         shadow: empty(),
         ..least()
     });

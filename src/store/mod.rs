@@ -8,7 +8,10 @@
 //! the insert decides who owns it. A pass holds a fenced [`Lease`]: whoever writes in a pass's name
 //! shows the lease, and a lease that was overtaken writes nothing.
 
+pub mod moving;
+pub mod postgres;
 pub mod sqlite;
+mod values;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -132,6 +135,28 @@ pub struct InboxCounts {
     pub waiting: u64,
     pub done: u64,
     pub dead: u64,
+}
+
+/// How much is kept, for whoever watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Figures {
+    /// Keys that want a pass and are in none.
+    pub waiting: u64,
+    /// Keys that a pass works on.
+    pub leased: u64,
+    /// What the database takes.
+    pub bytes: u64,
+    /// What of that is free to be used again.
+    pub free_bytes: u64,
+}
+
+/// What is kept: whatever is from this time or later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// Ids of deliveries.
+    pub ids: Timestamp,
+    /// Everything else that may go.
+    pub rest: Timestamp,
 }
 
 /// The right to work on one key, until it expires or is overtaken.
@@ -276,6 +301,14 @@ pub trait Store: Send + Sync {
     async fn dead_letters(&self, limit: u32) -> Stored<Vec<DeadLetter>>;
     /// How many deliveries are in which state.
     async fn inbox(&self) -> Stored<InboxCounts>;
+    /// Which of these deliveries have come, whatever became of them since.
+    async fn known_deliveries(&self, ids: &[DeliveryId]) -> Stored<Vec<DeliveryId>>;
+
+    /// What the server keeps for itself under a name; null at version 0 where there is nothing.
+    async fn note(&self, name: &str) -> Stored<Versioned<serde_json::Value>>;
+    /// Writes what [`Store::note`] read, changed, unless somebody wrote it since: then nothing is written
+    /// and `false` returned.
+    async fn write_note(&self, name: &str, note: &Versioned<serde_json::Value>) -> Stored<bool>;
 
     /// Marks keys as wanting a pass, not before a time. Wakes of a waiting key coalesce (the earlier
     /// time, the stronger confirmation win); a wake during a pass leads to exactly one more.
@@ -407,8 +440,21 @@ pub trait Store: Send + Sync {
     async fn ledger(&self, repo: Option<RepoId>, after: u64, limit: u32) -> Stored<Vec<Entry>>;
     /// Ledger entries of one pull request, in order.
     async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>>;
+    /// Lets go of what is old, at most `limit` rows of each kind; tells how many rows that were, 0 when
+    /// nothing is left to go. Goes: bodies of dead letters, ids of deliveries that do not wait, what is
+    /// remembered of commits that are no open pull request's head (of pull requests last changed before, or
+    /// of which GitHub said so before), and the journal of check runs (`check:REPO:NUMBER:`) of pull
+    /// requests that are closed and were last changed before. An intent without an outcome stays.
+    async fn prune(&self, keep: Keep, limit: u32) -> Stored<u64>;
+    /// How much is kept; costs little however much that is.
+    async fn figures(&self) -> Stored<Figures>;
     /// Whether the database answers.
     async fn ping(&self) -> Stored<()>;
+    /// Ends when another process may have woken keys; never, where only this one can. A hint: no wake
+    /// rests on it.
+    async fn woken_elsewhere(&self) -> Stored<()> {
+        std::future::pending().await
+    }
 }
 
 #[cfg(test)]

@@ -7,12 +7,19 @@
 //! A mutant that ran out of time is tried once more, alone on the machine and with twice the time, unless
 //! the caller fixed the time: a busy machine says nothing of the change.
 //!
+//! A kill must be the mutant's doing. Something that an earlier run left (a file that git ignores, a row in a
+//! table) can make the tests fail whatever the mutant is, and would kill all of them. So the head's own
+//! tests are run again where the mutants ran: after the first kill, then each time as many kills as before
+//! came together, and at the end. Kills count, and are remembered, once such a control passed. Where it
+//! fails, the kills since the last good one are void, and nothing more is tried: the answer is
+//! inconclusive. A survivor needs no control, its tests passed.
+//!
 //! Results do not depend on the number of jobs: they are put in the order of the places at the end. Jobs
 //! that share something outside their folders (a port, a database) can break each other's tests, and a test
 //! broken that way would look like a kill. So each further folder must first pass the unmutated tests while
 //! the others are at theirs; one job, the default, has no such question.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -58,6 +65,26 @@ pub(super) struct Hunt<'a> {
     pub since: Instant,
 }
 
+/// What a hunt brings home.
+pub(super) struct Bag {
+    /// For each place what was tried there.
+    pub tried: Vec<Vec<Tried>>,
+    /// The folders it happened in.
+    pub workshops: Vec<Workshop>,
+    /// Why kills are not believed, where they are not.
+    pub doubt: Option<String>,
+}
+
+/// At most so many kills wait for a control.
+const MOST_WAITING: usize = 16;
+
+/// The kills in one folder since the last control.
+struct Waiting {
+    kills: Vec<(String, Fate, Duration)>,
+    /// So many make the next control due.
+    most: usize,
+}
+
 /// What the jobs share.
 struct Shared<'a> {
     waiting: Mutex<VecDeque<usize>>,
@@ -65,9 +92,16 @@ struct Shared<'a> {
     journal: Mutex<&'a mut Journal>,
     /// How many mutants were run.
     run: Mutex<usize>,
+    /// Why kills are not believed.
+    doubt: Mutex<Option<String>>,
+    /// The names of mutants whose kills are void.
+    void: Mutex<BTreeSet<String>>,
     /// Held for reading while a mutant runs, for writing by one that must be alone.
     alone: RwLock<()>,
 }
+
+/// For a mutant whose kill does not count.
+const NO_KILL: &str = "the head's own tests fail there as well";
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -84,12 +118,14 @@ impl Hunt<'_> {
         first: Workshop,
         jobs: usize,
         journal: &mut Journal,
-    ) -> Result<(Vec<Vec<Tried>>, Vec<Workshop>), String> {
+    ) -> Result<Bag, String> {
         let shared = Shared {
             waiting: Mutex::new((0..spots.len()).collect()),
             found: Mutex::new(vec![None; spots.len()]),
             journal: Mutex::new(journal),
             run: Mutex::new(0),
+            doubt: Mutex::new(None),
+            void: Mutex::new(BTreeSet::new()),
             alone: RwLock::new(()),
         };
         let mut further = Vec::new();
@@ -110,7 +146,19 @@ impl Hunt<'_> {
         workshops.insert(0, first);
         let found = std::mem::take(&mut *locked(&shared.found));
         let found = found.into_iter().map(Option::unwrap_or_default);
-        Ok((found.collect(), workshops))
+        let mut tried: Vec<_> = found.collect();
+        let void = std::mem::take(&mut *locked(&shared.void));
+        for one in tried.iter_mut().flatten() {
+            if void.contains(&journal::name(&one.mutant)) {
+                one.fate = Fate::of(MutantStatus::Unviable, NO_KILL);
+            }
+        }
+        let doubt = locked(&shared.doubt).take();
+        Ok(Bag {
+            tried,
+            workshops,
+            doubt,
+        })
     }
 
     /// Whether the head's own tests pass in a further folder as they did in the first.
@@ -123,8 +171,10 @@ impl Hunt<'_> {
                 return Ok(false);
             }
         }
+        workshop.keep().await?;
         let tests = self.tests(workshop, self.bounds.test * 2).await?;
         workshop.mend(self.yard).await?;
+        workshop.tidy().await?;
         let fit = reading::health(&tests) == Health::Green;
         if !fit {
             let why =
@@ -147,14 +197,77 @@ impl Hunt<'_> {
         spots: &[Spot],
         shared: &Shared<'_>,
     ) -> Result<Workshop, String> {
+        let mut waiting = Waiting {
+            kills: Vec::new(),
+            most: 1,
+        };
         loop {
             let Some(index) = locked(&shared.waiting).pop_front() else {
+                self.control(&mut workshop, &mut waiting, shared).await?;
                 return Ok(workshop);
             };
             let spot = &spots[index];
-            let tried = self.at(&mut workshop, spot, shared).await?;
+            let tried = self.at(&mut workshop, spot, &mut waiting, shared).await?;
             locked(&shared.found)[index] = Some(tried);
         }
+    }
+
+    /// Whether the head still passes where kills were seen; without that, they are none.
+    async fn control(
+        &self,
+        workshop: &mut Workshop,
+        waiting: &mut Waiting,
+        shared: &Shared<'_>,
+    ) -> Result<(), String> {
+        if waiting.kills.is_empty() {
+            return Ok(());
+        }
+        let kills = std::mem::take(&mut waiting.kills);
+        let doubted = locked(&shared.doubt).is_some();
+        if !doubted {
+            let _one_of_many = shared.alone.read().await;
+            let why = self.changed(workshop).await?;
+            workshop.mend(self.yard).await?;
+            workshop.tidy().await?;
+            let Some(why) = why else {
+                waiting.most = (waiting.most * 2).min(MOST_WAITING);
+                let mut journal = locked(&shared.journal);
+                for (name, fate, took) in kills {
+                    journal.note(&name, &fate, took.as_secs_f64())?;
+                }
+                return Ok(());
+            };
+            self.watch.said(Said::Note(why.clone()));
+            locked(&shared.doubt).get_or_insert(why);
+        }
+        let names = kills.into_iter().map(|(name, ..)| name);
+        locked(&shared.void).extend(names);
+        Ok(())
+    }
+
+    /// Builds and tests the head once more; why it is not what it was.
+    async fn changed(&self, workshop: &Workshop) -> Result<Option<String>, String> {
+        let mut told = String::new();
+        if let Some(build) = &self.commands.build {
+            let built = workshop.run(build, self.bounds.build * 2).await?;
+            if built.end != End::Code(0) {
+                told = format!("the build: {}", built.end.told());
+            }
+        }
+        if told.is_empty() {
+            let tests = self.tests(workshop, self.bounds.test * 2).await?;
+            told = match reading::health(&tests) {
+                Health::Green => return Ok(None),
+                Health::Red(names) => names.first().cloned().unwrap_or_default(),
+                Health::Unclear(why) => why,
+                Health::TimedOut => "out of time".to_owned(),
+            };
+        }
+        Ok(Some(format!(
+            "the head's own tests do not pass any more when they are run again where mutants ran ({told}), so \
+             the kills show nothing: something that a run leaves behind (a file, a row in a table, a process), \
+             or chance, makes them fail; have the tests begin from nothing, then verify again"
+        )))
     }
 
     /// Everything at one place.
@@ -162,6 +275,7 @@ impl Hunt<'_> {
         &self,
         workshop: &mut Workshop,
         spot: &Spot,
+        waiting: &mut Waiting,
         shared: &Shared<'_>,
     ) -> Result<Vec<Tried>, String> {
         if let Some(why) = &spot.barred {
@@ -173,7 +287,7 @@ impl Hunt<'_> {
         for round in &spot.rounds {
             let from = all.len();
             for mutant in round {
-                let (fate, took) = self.one(workshop, spot, mutant, shared).await?;
+                let (fate, took) = self.one(workshop, spot, mutant, waiting, shared).await?;
                 all.push(self.told(spot, mutant.clone(), fate, took));
             }
             let tried: &[Tried] = &all[from..];
@@ -203,6 +317,7 @@ impl Hunt<'_> {
         workshop: &mut Workshop,
         spot: &Spot,
         mutant: &Mutant,
+        waiting: &mut Waiting,
         shared: &Shared<'_>,
     ) -> Result<(Fate, Option<Duration>), String> {
         let name = journal::name(mutant);
@@ -217,6 +332,9 @@ impl Hunt<'_> {
         let known = locked(&shared.journal).recall(&name);
         if let Some((fate, seconds)) = known {
             return Ok((fate, Duration::try_from_secs_f64(seconds).ok()));
+        }
+        if locked(&shared.doubt).is_some() {
+            return Ok((Fate::of(MutantStatus::Unviable, NO_KILL), None));
         }
         if let Some(why) = self.spent(shared) {
             return Ok((Fate::of(MutantStatus::Skipped, why), None));
@@ -236,7 +354,15 @@ impl Hunt<'_> {
             fate = self.run(workshop, spot, mutant, longer).await?;
         }
         let took = started.elapsed();
-        locked(&shared.journal).note(&name, &fate, took.as_secs_f64())?;
+        // Policies may take a time-out for a kill.
+        if matches!(fate.status, MutantStatus::Killed | MutantStatus::Timeout) {
+            waiting.kills.push((name, fate.clone(), took));
+            if waiting.kills.len() >= waiting.most {
+                self.control(workshop, waiting, shared).await?;
+            }
+        } else {
+            locked(&shared.journal).note(&name, &fate, took.as_secs_f64())?;
+        }
         Ok((fate, Some(took)))
     }
 
@@ -274,12 +400,15 @@ impl Hunt<'_> {
                 ));
             }
         };
+        workshop.disclose(self.yard, mutant).await?;
         let fate = self.judged(workshop, bounds).await;
         // A test may have put a folder or a link where the file was; making the folder anew mends it all.
         if workshop.put_back(replaced).is_err() {
             workshop.lay(self.yard).await?;
         }
         workshop.mend(self.yard).await?;
+        workshop.conceal()?;
+        workshop.tidy().await?;
         fate
     }
 

@@ -11,19 +11,24 @@
 //! - What is verified is exactly the head's tree, proved from the files' content before the first command
 //!   and after the last (`workshop`).
 //! - A kill is a test that failed after a build that succeeded, told by its name where tests have names
-//!   (`reading`). Time-outs, failed builds and runs without tests are never kills.
+//!   (`reading`), while the head still passes in the same folder afterwards (`hunt`). Time-outs, failed
+//!   builds and runs without tests are never kills.
+//! - Nothing is written, read or removed outside of a work folder by way of what a test left in it
+//!   (`beneath`).
 //! - Approval needs everything: green tests, a kill at each critical place, no survivor, the tree restored.
 //!   What was left out is in the report as skipped (`report`).
-//! - Nothing that a project's command starts outlives it (`run`), and it gets no secret of the verifier's
-//!   (`sandbox`).
+//! - Nothing that a project's command starts outlives it (`run`), and it gets no variable that looks like a
+//!   secret; files with keys in a home are hidden from it within walls, and only there (`sandbox`).
 //!
-//! Known races: tests that fail now and then look like kills; `--baseline-runs 2` finds some of them, only
-//! sound tests mend it. Parallel jobs share the machine (`hunt`). Killed by SIGKILL, this process leaves
+//! Known races: tests that fail now and then look like kills; `--baseline-runs 2` and the controls between
+//! mutants find some of them, only sound tests mend it. Parallel jobs share the machine (`hunt`). Killed by SIGKILL, this process leaves
 //! its temporary folder, and without bubblewrap also the command that was running.
 //!
-//! Left out: content of submodules is not mutated; line endings that a checkout converts are those of the
+//! Left out: a change without lines (a new mode or name, an empty file) is named and not mutated; content of
+//! submodules is not mutated; line endings that a checkout converts are those of the
 //! repository in a mutant's file; other operating systems than Unix.
 
+mod beneath;
 mod diff;
 mod ends;
 mod git;
@@ -106,6 +111,8 @@ pub struct Commands {
     pub junit: Vec<String>,
     /// What the tests run against, as the caller knows it.
     pub against: Vec<String>,
+    /// Variables that are handed on though they look like secrets.
+    pub env: Vec<String>,
 }
 
 /// Bounds.
@@ -196,6 +203,7 @@ pub async fn verify(request: &Request, clock: &Clock, watch: &dyn Watch) -> Resu
         .prefix("countersign-")
         .tempdir()
         .map_err(|error| Fault::Internal(format!("no temporary folder: {error}")))?;
+    sandbox::may_be_handed_on(&request.commands.env).map_err(Fault::Use)?;
     let yard = yard(request, folder, watch).await?;
     let change = Change::read(&yard.git, &yard.ends)
         .await
@@ -231,15 +239,20 @@ pub async fn verify(request: &Request, clock: &Clock, watch: &dyn Watch) -> Resu
         };
         let jobs = request.limits.jobs;
         let hunted = hunt.go(&spots, workshop, jobs, &mut journal).await;
-        let (tried, workshops) = hunted.map_err(Fault::Internal)?;
+        let bag = hunted.map_err(Fault::Internal)?;
         watch.said(Said::Step("comparing the tree with the head's".to_owned()));
-        let tree = restored(&yard, &workshops).await.map_err(Fault::Internal)?;
+        let tree = restored(&yard, &bag.workshops)
+            .await
+            .map_err(Fault::Internal)?;
         report.mutants(Found {
             check: &request.check,
             comparison: &change.comparison,
             spots: &spots,
-            tried,
+            tried: bag.tried,
             tree,
+            doubt: bag.doubt,
+            named: tests.log.is_some(),
+            lineless: spots::lineless(&change.comparison, &request.check),
         });
         if report.is_final() {
             journal.done();
@@ -275,7 +288,15 @@ async fn yard(
         sandbox::Walls::None(why) => note(format!("commands run without a sandbox: {why}")),
         sandbox::Walls::Bubblewrap { .. } => note("commands run in bubblewrap".to_owned()),
     }
-    Yard::open(folder, origin, ends, walls)
+    let through = request.commands.env.clone();
+    let withheld = sandbox::withheld(std::env::vars_os(), &through);
+    if !withheld.is_empty() {
+        let names = withheld.join(", ");
+        note(format!(
+            "these look like secrets and are kept from the commands: {names}; --env NAME hands one on"
+        ));
+    }
+    Yard::open(folder, origin, ends, walls, through)
         .await
         .map_err(Fault::Use)
 }
@@ -299,6 +320,7 @@ async fn baseline(
         }
         build = Some(ran);
     }
+    workshop.keep().await.map_err(Fault::Internal)?;
     let mut first: Option<Tests> = None;
     for _ in 0..request.limits.baseline_runs.max(1) {
         watch.said(Said::Step(format!("testing the head: {}", commands.test)));
@@ -323,6 +345,7 @@ async fn baseline(
         return Err(Fault::Internal("the tests were not run".to_owned()));
     };
     workshop.mend(yard).await.map_err(Fault::Internal)?;
+    workshop.tidy().await.map_err(Fault::Internal)?;
     Ok(match reading::health(&tests) {
         Health::Green => Baseline::Green(build, tests),
         Health::Red(names) => Baseline::Red(tests, names),

@@ -11,10 +11,16 @@
 //! Where a runner is known, a command that fails while no test did is no kill: a test file could not be
 //! loaded, or the runner could not start. A test program that crashes is one: it was built, and died of the
 //! mutant (unless it was killed from outside, as for want of memory). Without a build command nothing shows
-//! that a mutant compiles; then an output that is a compiler's is taken for one.
+//! that a mutant compiles; then an output that is a compiler's, or an interpreter's that could not load a
+//! file, is taken for one.
+//!
+//! Reports are read and cleared from outside of the walls, so through `beneath`: one that a link leads to,
+//! or that lies above the tree, is none.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::beneath::{Beneath, Kind};
 use super::run::{End, Ran};
 use crate::domain::evidence::MutantStatus;
 use crate::domain::policy::globs::Globs;
@@ -38,43 +44,53 @@ impl Reports {
             .iter()
             .map(|one| one.trim_start_matches("./"))
             .collect();
+        for (plain, typed) in plain.iter().zip(patterns) {
+            let leads_out = plain.starts_with('/') || plain.split('/').any(|part| part == "..");
+            if leads_out || plain.is_empty() {
+                return Err(format!(
+                    "--junit {typed}: reports lie in the tree; write their path from its top, without `..`"
+                ));
+            }
+        }
         match Globs::new(&plain) {
             Ok(patterns) => Ok(Self { patterns }),
             Err((index, why)) => Err(format!("--junit {}: {why}", patterns[index])),
         }
     }
 
-    fn found(&self, work: &Path) -> Vec<PathBuf> {
+    /// Plain files below the folder that the patterns name; no link is followed on the way.
+    fn found(&self, work: &Beneath) -> Vec<PathBuf> {
         let mut found = Vec::new();
-        if self.patterns.is_empty() {
-            return found;
-        }
         // A pattern without a star names its one place; only the others need a walk.
         let (stars, plain): (Vec<_>, Vec<_>) = self
             .patterns
             .patterns()
             .iter()
             .partition(|one| one.contains(['*', '?', '[', '{']));
-        found.extend(
-            plain
-                .iter()
-                .map(|one| work.join(one))
-                .filter(|path| path.is_file()),
-        );
+        for path in plain.into_iter().map(PathBuf::from) {
+            let above = path.parent().unwrap_or(Path::new(""));
+            let entries = work.list(above).unwrap_or_default();
+            let is_it = |(name, kind): &(OsString, Kind)| {
+                *kind == Kind::File && path.file_name() == Some(name)
+            };
+            if entries.iter().any(is_it) {
+                found.push(path);
+            }
+        }
         let roots = stars.iter().map(|one| {
             let end = one.find(['*', '?', '[', '{']).unwrap_or(0);
-            work.join(one[..end].rsplit_once('/').map_or("", |(folder, _)| folder))
+            one[..end].rsplit_once('/').map_or("", |(folder, _)| folder)
         });
-        let mut folders: Vec<PathBuf> = roots.collect();
+        let mut folders: Vec<PathBuf> = roots.map(PathBuf::from).collect();
         while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-                let (path, kind) = (entry.path(), entry.file_type());
-                let name = path.strip_prefix(work).ok().and_then(Path::to_str);
+            for (name, kind) in work.list(&folder).unwrap_or_default() {
+                let path = folder.join(&name);
                 match kind {
-                    Ok(kind) if kind.is_dir() && !path.ends_with(".git") => folders.push(path),
-                    Ok(kind)
-                        if kind.is_file()
-                            && name.is_some_and(|name| self.patterns.matches(name)) =>
+                    Kind::Folder if name != ".git" => folders.push(path),
+                    Kind::File
+                        if path
+                            .to_str()
+                            .is_some_and(|path| self.patterns.matches(path)) =>
                     {
                         found.push(path);
                     }
@@ -89,25 +105,27 @@ impl Reports {
 
     /// Takes away what an earlier run left, so that it is not read as this one's.
     pub fn clear(&self, work: &Path) {
-        for report in self.found(work) {
-            let _ = std::fs::remove_file(report);
+        if let (false, Ok(work)) = (self.patterns.is_empty(), Beneath::open(work)) {
+            for report in self.found(&work) {
+                let _ = work.remove(&report);
+            }
         }
     }
 
     /// What the reports of a run say together. `None` without any.
     pub fn read(&self, work: &Path) -> Result<Option<TestLog>, String> {
         let mut sum: Option<TestLog> = None;
-        for report in self.found(work) {
-            let shown = report
-                .strip_prefix(work)
-                .unwrap_or(&report)
-                .display()
-                .to_string();
-            let large = std::fs::metadata(&report).is_ok_and(|about| about.len() > LARGEST_REPORT);
-            if large {
-                return Err(format!("{shown} is larger than 64 MiB"));
-            }
-            let bytes = std::fs::read(&report).map_err(|error| format!("{shown}: {error}"))?;
+        if self.patterns.is_empty() {
+            return Ok(None);
+        }
+        let work = Beneath::open(work).map_err(|error| format!("the work folder: {error}"))?;
+        for report in self.found(&work) {
+            let shown = report.display();
+            let read = work.read(&report, LARGEST_REPORT);
+            let read = read.map_err(|error| format!("the JUnit report {shown}: {error}"))?;
+            let Some((bytes, _)) = read else {
+                continue;
+            };
             let log = testlog::from_junit(&String::from_utf8_lossy(&bytes));
             let log = log.map_err(|why| format!("{shown}: {why}"))?;
             let sum = sum.get_or_insert_with(TestLog::default);
@@ -334,25 +352,67 @@ fn crashed(output: &str) -> bool {
     WORDS.iter().any(|word| output.contains(word))
 }
 
-/// Words of compilers and interpreters that refuse a source text.
+/// Words of compilers and interpreters that refuse a source text, in small letters. Some of them a failed
+/// test may print too; a round more is what that costs.
 fn looks_like_a_compiler(output: &str) -> bool {
-    const WORDS: [&str; 14] = [
-        "SyntaxError",
-        "IndentationError",
-        "TabError",
-        "ModuleNotFoundError",
-        "ImportError",
-        "error[E",
+    const WORDS: [&str; 28] = [
+        "syntaxerror",
+        "indentationerror",
+        "taberror",
+        "modulenotfounderror",
+        "importerror",
+        "error[e",
         "could not compile",
-        "error TS",
+        "error ts",
+        "error cs",
         "ompilation failed",
-        "COMPILATION ERROR",
+        "compilation error",
+        "compileerror",
+        "compilation aborted",
         "cannot find symbol",
         "[build failed]",
         "undefined reference to",
-        "Cannot find module",
+        "cannot find module",
+        "does not provide an export named",
+        "cannot load such file",
+        // Shells, awk, perl, ruby, php, go.
+        "syntax error",
+        "parse error",
+        "bad substitution",
+        "unterminated quoted string",
+        "unexpected eof while looking for",
+        "unexpected end of file",
+        // gcc, clang, javac, swiftc: behind the place.
+        ": error: ",
+        // Lua: `'end' expected near`.
+        "expected near",
+        "unexpected symbol near",
     ];
-    WORDS.iter().any(|word| output.contains(word))
+    let small = output.to_lowercase();
+    WORDS.iter().any(|word| small.contains(word)) || fails_to_load(output)
+}
+
+/// Whether a name was missing while a file was loaded, not while a test ran. In a function of its own the
+/// same complaint is a test's that called what is not there any more.
+fn fails_to_load(output: &str) -> bool {
+    let lines: Vec<&str> = output.lines().collect();
+    let missing = |line: &str, words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    lines.iter().enumerate().any(|(at, line)| {
+        if missing(line, &["NameError", "AttributeError"]) {
+            // The innermost frame stands last.
+            let mut before = lines[..at].iter().rev();
+            let frame = before.find(|line| line.trim_start().starts_with("File \""));
+            frame.is_some_and(|frame| frame.ends_with(", in <module>"))
+        } else if missing(line, &["ReferenceError"]) {
+            // The innermost frame stands first.
+            let mut after = lines[at..].iter().map(|line| line.trim_start());
+            let frame = after.find(|line| line.starts_with("at "));
+            let top = ["at Object.<anonymous>", "at file://", "at ModuleJob"];
+            frame.is_some_and(|frame| missing(frame, &top))
+        } else {
+            false
+        }
+    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! `approved` needs all of it: tests that ran and passed, no survivor, the head's tree at the end, and a
 //! kill at every critical place (or as many as the policy asks for). `rejected` needs something the author
 //! can mend: a failing test, a head that does not build, a survivor. Everything else is `inconclusive`,
-//! with the reason.
+//! with the reason. Kills that the head's own tests show to be none make everything but a survivor
+//! inconclusive.
 
 use serde_json::Value;
 
@@ -203,11 +204,11 @@ impl Report {
     }
 
     /// Takes in what the mutants showed.
-    pub(super) fn mutants(&mut self, found: Found<'_>) {
+    pub(super) fn mutants(&mut self, mut found: Found<'_>) {
         let known = with_lines(found.comparison);
         let mut mutants: Vec<Mutant> = Vec::new();
         let mut sum = Sum::default();
-        for (spot, tried) in found.spots.iter().zip(found.tried) {
+        for (spot, tried) in found.spots.iter().zip(std::mem::take(&mut found.tried)) {
             let (mut caught, mut lived) = (false, false);
             let mut last = None;
             for one in tried {
@@ -244,9 +245,33 @@ impl Report {
         if let Some(mutation) = &mut self.statement.mutation {
             sum.restored = mutation.restored_tree == found.tree;
             mutation.mutants = mutants;
-            mutation.restored_tree = found.tree;
+            mutation.restored_tree = found.tree.clone();
         }
-        self.judge(found.check, &sum);
+        self.warn(&found, sum.kills);
+        match found.doubt {
+            // A survivor is one whatever is thought of the kills.
+            Some(why) if self.survivors.is_empty() && sum.restored => {
+                self.conclude(Outcome::Inconclusive, Some(InconclusiveReason::Other), &why);
+            }
+            _ => self.judge(found.check, &sum),
+        }
+    }
+
+    /// What whoever relies on this should know.
+    fn warn(&mut self, found: &Found<'_>, kills: u64) {
+        for path in &found.lineless {
+            let why = format!(
+                "{path} changed without a line of it (its name, its mode, or an empty file): nothing is shown \
+                 of that but that the tests pass"
+            );
+            self.find(Severity::Warning, Some((path.clone(), 1)), why);
+        }
+        if kills > 0 && !found.named {
+            let why = "the tests have no names here, so a kill is told by the exit code of the whole command: \
+                       whatever makes it fail counts, a linter or a check for a clean tree as well; let the \
+                       command do nothing but test, or give --junit";
+            self.find(Severity::Warning, None, why.to_owned());
+        }
     }
 
     fn judge(&mut self, check: &MutationCheck, sum: &Sum) {
@@ -366,6 +391,12 @@ pub(super) struct Found<'a> {
     pub tried: Vec<Vec<Tried>>,
     /// The tree at the end.
     pub tree: Oid,
+    /// Why kills are not believed, where they are not.
+    pub doubt: Option<String>,
+    /// Whether the tests have names.
+    pub named: bool,
+    /// Critical files whose change has no line.
+    pub lineless: Vec<String>,
 }
 
 #[derive(Default)]

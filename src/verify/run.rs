@@ -219,7 +219,7 @@ mod tests {
             work: folder.to_owned(),
             scratch: folder.to_owned(),
             walls: Walls::None("a test".to_owned()),
-            environment: environment(std::env::vars_os()),
+            environment: environment(std::env::vars_os(), &[]),
         }
     }
 
@@ -264,17 +264,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let begun = folder.path().join("begun");
         let room = room(folder.path());
-        let line = "setsid sleep 86402.5 & touch begun; sleep 86402.5";
-        let waiting = run(&room, line, Duration::from_secs(600));
+        // Another run of this very test, elsewhere on the machine, sleeps for another time.
+        let sleep = format!("sleep 86402.{}", std::process::id());
+        let line = format!("setsid {sleep} & touch begun; {sleep}");
+        let waiting = run(&room, &line, Duration::from_secs(600));
         tokio::select! {
             _ = waiting => panic!("it sleeps for a day"),
             () = async { while !begun.exists() { tokio::task::yield_now().await } } => {}
         }
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
         let lines = entries.flat_map(|entry| std::fs::read(entry.path().join("cmdline")));
-        let left = lines.filter(|line| {
-            line.ends_with(b"\0sleep\x0086402.5\0") || line.starts_with(b"sleep\x0086402.5")
-        });
+        let words = format!("{sleep}\0").replace(' ', "\0");
+        let left = lines.filter(|line| line.ends_with(words.as_bytes()));
         assert_eq!(left.count(), 0);
     }
 }

@@ -1,14 +1,16 @@
 //! Where a project's commands run: what they may see and change.
 //!
 //! With bubblewrap: their own process tree, their own `/tmp`, everything else read-only but the work
-//! folder. Keys that lie about in a home (`.ssh`, `.aws`, ...) and the settings of the caller's checkout,
-//! where build machines leave a token, are empty. A home's caches are readable, so cargo and npm find what
+//! folder. The usual places of keys in a home (`.ssh`, `.aws`, `.npmrc`, ...: the list is [`KEYS`], and no
+//! list is whole) and the settings of the caller's checkout, where build machines leave a token, are empty. A home's caches are readable, so cargo and npm find what
 //! was fetched; what is written to a cache goes to the private `/tmp`, or one change could poison the
 //! verification of the next.
 //!
 //! The network stays. Tests run against databases on this machine, and a verification that could not
-//! reach them would prove less, not more. What is kept from leaking is kept from being there: see
-//! [`environment`]. A socket such as Docker's stays reachable for the same reason; whoever verifies
+//! reach them would prove less, not more. So whatever can be read there can be sent away, and what is to be
+//! kept must not be there: variables that are called or look like a secret are not handed on unless the
+//! caller names them ([`environment`]), but a secret with a harmless name, or in a file elsewhere, is not
+//! noticed. A socket such as Docker's stays reachable for the same reason; whoever verifies
 //! changes of strangers does so on a machine that has none.
 //!
 //! Without bubblewrap the commands run as the caller does, in a process group of their own; they can read
@@ -92,8 +94,29 @@ const DROPPED_BEGINNINGS: [&str; 4] = [
     "INPUT_",
 ];
 
+/// How a word in the name of a secret ends.
+const SECRET_ENDINGS: [&str; 14] = [
+    "TOKEN",
+    "TOKENS",
+    "SECRET",
+    "SECRETS",
+    "KEY",
+    "KEYS",
+    "PASSWORD",
+    "PASSWORDS",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "WEBHOOK",
+    "COOKIE",
+];
+
+/// Whole words in the name of a secret.
+const SECRET_WORDS: [&str; 5] = ["PASS", "PAT", "PWD", "AUTH", "CREDS"];
+
 /// In a home: what a test has no business with.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 46] = [
     ".ssh",
     ".gnupg",
     ".aws",
@@ -106,22 +129,112 @@ const KEYS: [&str; 12] = [
     ".git-credentials",
     ".cargo/credentials",
     ".cargo/credentials.toml",
+    ".config/git/credentials",
+    ".config/hub",
+    ".config/glab-cli",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".pip/pip.conf",
+    ".config/pip/pip.conf",
+    ".config/pypoetry/auth.toml",
+    ".gem/credentials",
+    ".bundle/config",
+    ".composer/auth.json",
+    ".config/composer/auth.json",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".nuget/NuGet/NuGet.Config",
+    ".pgpass",
+    ".my.cnf",
+    ".boto",
+    ".s3cfg",
+    ".config/rclone",
+    ".terraformrc",
+    ".terraform.d",
+    ".vault-token",
+    ".huggingface/token",
+    ".cache/huggingface/token",
+    ".codex",
+    ".claude",
+    ".password-store",
+    ".local/share/keyrings",
+    ".bash_history",
+    ".zsh_history",
 ];
 
-/// The variables that commands are given, of those that there are.
+/// Whether a variable is never handed on, whoever asks.
+fn denied(name: &str) -> bool {
+    let mut beginnings = DROPPED_BEGINNINGS.iter();
+    DROPPED.contains(&name) || beginnings.any(|start| name.starts_with(start))
+}
+
+/// Whether a variable's name or value is like that of a secret.
+fn looks_secret(name: &str, value: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let mut words = upper.split(|c: char| !c.is_ascii_alphanumeric());
+    let folder = matches!(name, "PWD" | "OLDPWD");
+    let called = words.any(|word| {
+        SECRET_WORDS.contains(&word) || SECRET_ENDINGS.iter().any(|end| word.ends_with(end))
+    });
+    (called && !folder) || holds_password(value) || value.contains("PRIVATE KEY-----")
+}
+
+/// Whether there is a `scheme://user:password@host` in a text.
+fn holds_password(text: &str) -> bool {
+    text.split("://").skip(1).any(|rest| {
+        let host = rest.find(['/', '?', '#', ' ']).unwrap_or(rest.len());
+        let user = rest[..host].rsplit_once('@').map(|(user, _)| user);
+        user.and_then(|user| user.split_once(':'))
+            .is_some_and(|(_, password)| !password.is_empty())
+    })
+}
+
+/// The names of variables that are kept from commands for what they look like.
+pub(super) fn withheld(
+    all: impl IntoIterator<Item = (OsString, OsString)>,
+    through: &[String],
+) -> Vec<String> {
+    let names = all.into_iter().filter_map(|(name, value)| {
+        let name = name.to_string_lossy().into_owned();
+        let looks = looks_secret(&name, &value.to_string_lossy());
+        (looks && !denied(&name) && !through.contains(&name)).then_some(name)
+    });
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    names
+}
+
+/// Whether a caller may name these.
+///
+/// # Errors
+/// Which not.
+pub(super) fn may_be_handed_on(through: &[String]) -> Result<(), String> {
+    match through.iter().find(|name| denied(name)) {
+        Some(name) => Err(format!(
+            "--env {name}: with it a command could act as whoever verifies, so it is never handed on; \
+             give the tests a variable of their own"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The variables that commands are given, of those that there are; those in `through` whatever they look
+/// like.
 pub(super) fn environment(
     all: impl IntoIterator<Item = (OsString, OsString)>,
+    through: &[String],
 ) -> Vec<(OsString, OsString)> {
-    let handed_on = |name: &OsStr| {
+    let handed_on = |name: &OsStr, value: &OsStr| {
         let name = name.to_string_lossy();
-        !DROPPED.contains(&name.as_ref())
-            && !DROPPED_BEGINNINGS
-                .iter()
-                .any(|start| name.starts_with(start))
+        let named = through.iter().any(|one| *one == name);
+        !denied(&name) && (named || !looks_secret(&name, &value.to_string_lossy()))
     };
     let mut kept: Vec<_> = all
         .into_iter()
-        .filter(|(name, _)| handed_on(name))
+        .filter(|(name, value)| handed_on(name, value))
         .collect();
     // Python believes a compiled file whose source has the same size and second: a mutant may have both.
     kept.push(("PYTHONDONTWRITEBYTECODE".into(), "1".into()));
@@ -174,7 +287,7 @@ async fn tried(walls: &Walls) -> Result<(), String> {
         work,
         scratch,
         walls: walls.clone(),
-        environment: environment(std::env::vars_os()),
+        environment: environment(std::env::vars_os(), &[]),
     };
     let output = room.command("exit 0").output().await;
     let output =
@@ -251,5 +364,38 @@ impl Room {
         words.extend(["--bind".into(), work.into(), work.into()]);
         words.extend(["--chdir".into(), work.into(), "--".into()]);
         words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_called_or_looks_like_a_secret_is_told_from_a_setting() {
+        for (name, value) in [
+            ("OPENAI_API_KEY", "a"),
+            ("AWS_SECRET_ACCESS_KEY", "a"),
+            ("PGPASSWORD", "a"),
+            ("MYSQL_PWD", "a"),
+            ("npm_config_//registry.example.org/:_authToken", "a"),
+            ("STRIPE_SECRET", "a"),
+            ("DATABASE_URL", "postgres://me:word@localhost/db"),
+            ("HTTPS_PROXY", "http://me:word@proxy:3128"),
+            ("PEM", "-----BEGIN PRIVATE KEY-----\nA"),
+        ] {
+            assert!(looks_secret(name, value), "{name}={value}");
+        }
+        for (name, value) in [
+            ("PATH", "/bin"),
+            ("PWD", "/work"),
+            ("OLDPWD", "/work"),
+            ("DATABASE_URL", "postgres://me@localhost:5432/db"),
+            ("TOKENIZERS_PARALLELISM", "false"),
+            ("KEYBOARD", "us"),
+            ("HOMEPAGE", "https://example.org/a:b@c"),
+        ] {
+            assert!(!looks_secret(name, value), "{name}={value}");
+        }
     }
 }

@@ -68,6 +68,18 @@ pub(super) async fn find(
     Ok(spots)
 }
 
+/// Critical files whose change has no line that could be undone: a new name or mode, an empty file that
+/// came or went. The gate asks for no mutant there, so people are told.
+pub(super) fn lineless(comparison: &Comparison, check: &MutationCheck) -> Vec<String> {
+    let is = |path: &str| check.critical.matches(path) && !check.except.matches(path);
+    let files = comparison.files.items.iter().filter(|file| {
+        let old = file.old_path.as_deref();
+        let empty = file.hunks.as_ref().is_some_and(Vec::is_empty);
+        empty && (is(&file.path) || old.is_some_and(is))
+    });
+    files.map(|file| file.path.clone()).collect()
+}
+
 fn spot(change: &Change, text: &FileText, hunk: &Hunk<'_>) -> Spot {
     let mut spot = barred(&text.change, Some(hunk), "there is nothing in it to break");
     let unseen = if mutants::only_comments(text, hunk.lines) {

@@ -3,19 +3,32 @@
 //! The git directory that knows what the tree must be lies beside it, out of the reach of what runs in it:
 //! a test that writes a filter or a monitor into the `.git` it finds would otherwise have git run it
 //! outside of its walls. The `.git` in the folder is there because builds and tests ask for a version or a
-//! branch; it is never asked by us.
+//! branch; it is never asked by us. Its index holds the mutant while one is in place, so that a check for
+//! changes that are not committed (`git diff --exit-code`) finds none, and kills nothing. Its HEAD stays the
+//! head: whoever asks `git status` still sees the mutant, as something staged.
 //!
 //! Every write makes a file newer by a second at least. Compilers and interpreters believe what they made
 //! of a file as long as its time (for some in whole seconds) did not move, and a mutant comes and goes
 //! within less.
 //!
-//! Left out: what a test leaves behind untracked stays until the folder is made anew; caches are the
-//! point of keeping it. The content of submodules is laid out and never changed, and not compared again.
+//! Every use of a path in the folder goes through `beneath`, since a test may have put a link where a folder
+//! was.
+//!
+//! What a run leaves behind untracked is cleared away before the next, in the folder and in its `/tmp`,
+//! unless it was there when the head was built. Caches are the point of keeping a folder, so what git
+//! ignores stays, and so does `/tmp/.cache`; `hunt` looks whether the tests still pass with what stayed.
+//!
+//! Left out: the content of submodules is laid out and never changed, and not compared again.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustix::fs::Mode;
+
+use super::beneath::Beneath;
 use super::ends::{Ends, Origin, see};
 use super::git::Git;
 use super::modules;
@@ -37,6 +50,8 @@ pub(super) struct Yard {
     pub ends: Ends,
     /// Around commands.
     pub walls: Walls,
+    /// Variables that commands are given though they look like secrets.
+    pub through: Vec<String>,
 }
 
 /// One work folder.
@@ -48,10 +63,20 @@ pub(super) struct Workshop {
     index: PathBuf,
     number: usize,
     stamp: SystemTime,
+    /// What lay about untracked once the head was built.
+    kept: Option<Leavings>,
+}
+
+/// What lies about that is not of the head: in the work folder as git tells it, and in the folder for
+/// temporary files.
+#[derive(Debug, Default)]
+struct Leavings {
+    work: BTreeSet<PathBuf>,
+    scratch: BTreeSet<PathBuf>,
 }
 
 /// A file as it was, where there was one.
-type Before = Option<(Vec<u8>, std::fs::Permissions)>;
+type Before = Option<(Vec<u8>, Mode)>;
 
 /// What a mutant replaced.
 pub(super) struct Replaced {
@@ -66,6 +91,7 @@ impl Yard {
         origin: Origin,
         ends: Ends,
         walls: Walls,
+        through: Vec<String>,
     ) -> Result<Self, String> {
         let git = origin.seen_from(&folder.path().join("git")).await?;
         let head = ends.head.as_str();
@@ -77,6 +103,7 @@ impl Yard {
             origin,
             ends,
             walls,
+            through,
         })
     }
 
@@ -88,7 +115,7 @@ impl Yard {
             work: work.clone(),
             scratch: at("tmp"),
             walls: self.walls.clone(),
-            environment: environment(std::env::vars_os()),
+            environment: environment(std::env::vars_os(), &self.through),
         };
         let mut workshop = Workshop {
             git: self.git.with_tree(&work, &index),
@@ -96,6 +123,7 @@ impl Yard {
             index,
             number,
             stamp: UNIX_EPOCH,
+            kept: None,
         };
         workshop.lay(self).await?;
         Ok(workshop)
@@ -106,10 +134,11 @@ impl Workshop {
     /// Lays out the head's tree in an empty folder.
     pub async fn lay(&mut self, yard: &Yard) -> Result<(), String> {
         let (work, head) = (&self.room.work, yard.ends.head.as_str());
+        let place = yard.folder.path();
+        let all = Beneath::open(place).map_err(|error| told(place, &error))?;
         for folder in [work, &self.room.scratch] {
-            if folder.exists() {
-                remove(folder)?;
-            }
+            let name = folder.file_name().map(Path::new).unwrap_or(folder);
+            all.remove_all(name).map_err(|error| told(folder, &error))?;
             std::fs::create_dir(folder).map_err(|error| told(folder, &error))?;
         }
         let _ = std::fs::remove_file(&self.index);
@@ -236,76 +265,153 @@ impl Workshop {
         executable: bool,
         replaced: &mut Replaced,
     ) -> Result<(), String> {
-        let place = inside(&self.room.work, path)?;
-        let before = match std::fs::symlink_metadata(&place) {
-            Ok(about) if about.is_file() => {
-                let bytes = std::fs::read(&place).map_err(|error| told(&place, &error))?;
-                Some((bytes, about.permissions()))
-            }
-            Ok(_) => return Err(format!("{path} is no plain file in the head")),
-            Err(_) => None,
-        };
+        // Says best what is wrong with a path; what holds is that each use below looks again.
+        inside(&self.room.work, path)?;
+        let work = self.beneath()?;
+        let place = Path::new(path);
+        let wrong = |error: std::io::Error| told(place, &error);
+        let before = work.read(place, u64::MAX - 1);
+        let before =
+            before.map_err(|error| format!("{path} is no plain file in the head: {error}"))?;
         match content {
             Some(content) => {
-                self.make_folders(&place, replaced)?;
-                let permissions = before.as_ref().map(|(_, permissions)| permissions.clone());
-                replaced.files.push((place.clone(), before));
-                self.write(&place, content)?;
-                match permissions {
-                    Some(permissions) => set_permissions(&place, permissions),
-                    None if executable => {
-                        use std::os::unix::fs::PermissionsExt;
-                        set_permissions(&place, std::fs::Permissions::from_mode(0o755))
-                    }
-                    None => Ok(()),
-                }
+                let made = work.make_folders(place).map_err(wrong)?;
+                replaced.made.extend(made);
+                let mode = match &before {
+                    Some((_, mode)) => *mode,
+                    None if executable => Mode::from_raw_mode(0o755),
+                    None => Mode::from_raw_mode(0o644),
+                };
+                replaced.files.push((place.to_owned(), before));
+                self.write(&work, place, content, mode)
             }
             None => {
-                replaced.files.push((place.clone(), before));
-                std::fs::remove_file(&place).map_err(|error| told(&place, &error))
+                replaced.files.push((place.to_owned(), before));
+                work.remove(place).map_err(wrong)
             }
         }
     }
 
-    fn make_folders(&self, place: &Path, replaced: &mut Replaced) -> Result<(), String> {
-        let above = place.ancestors().skip(1);
-        let missing: Vec<_> = above.take_while(|folder| !folder.exists()).collect();
-        for folder in missing.into_iter().rev() {
-            std::fs::create_dir(folder).map_err(|error| told(folder, &error))?;
-            replaced.made.push(folder.to_owned());
+    /// Lets the `.git` in the folder know of a mutant that was put in.
+    pub async fn disclose(&self, yard: &Yard, mutant: &Mutant) -> Result<(), String> {
+        let fresh = yard.folder.path().join(format!("shown-{}", self.number));
+        std::fs::copy(&self.index, &fresh).map_err(|error| told(&fresh, &error))?;
+        let mut paths = Vec::new();
+        for (path, _) in &mutant.files {
+            paths.extend_from_slice(path.as_bytes());
+            paths.push(0);
         }
+        let git = yard.git.with_tree(&self.room.work, &fresh);
+        let words = [
+            "update-index",
+            "--add",
+            "--remove",
+            "--replace",
+            "--info-only",
+            "-z",
+            "--stdin",
+        ];
+        git.fed(&words, &paths).await?;
+        self.give_index(&fresh)
+    }
+
+    /// The `.git` in the folder knows the head again.
+    pub fn conceal(&self) -> Result<(), String> {
+        self.give_index(&self.index)
+    }
+
+    fn give_index(&self, index: &Path) -> Result<(), String> {
+        let content = std::fs::read(index).map_err(|error| told(index, &error))?;
+        let (place, mode) = (Path::new(".git/index"), Mode::from_raw_mode(0o644));
+        // A test may have taken the `.git` away. Then there is nobody to be told.
+        let _ = self
+            .beneath()?
+            .write(place, &content, mode, SystemTime::now());
         Ok(())
     }
 
-    /// Writes a new file, never through a link, and newer than all before.
-    fn write(&mut self, place: &Path, content: &[u8]) -> Result<(), String> {
-        let wrong = |error: std::io::Error| told(place, &error);
-        let _ = std::fs::remove_file(place);
-        let mut file = std::fs::File::create_new(place).map_err(wrong)?;
-        std::io::Write::write_all(&mut file, content).map_err(wrong)?;
+    fn beneath(&self) -> Result<Beneath, String> {
+        let work = &self.room.work;
+        Beneath::open(work).map_err(|error| told(work, &error))
+    }
+
+    /// Writes a new file, newer than all before.
+    fn write(
+        &mut self,
+        work: &Beneath,
+        place: &Path,
+        content: &[u8],
+        mode: Mode,
+    ) -> Result<(), String> {
         self.stamp = newer(self.stamp, SystemTime::now());
-        file.set_modified(self.stamp).map_err(wrong)
+        let written = work.write(place, content, mode, self.stamp);
+        written.map_err(|error| told(place, &error))
     }
 
     /// Puts back what a mutant replaced.
+    ///
+    /// # Errors
+    /// When something else stands in the way by now: then nothing but a new folder helps.
     pub fn put_back(&mut self, replaced: Replaced) -> Result<(), String> {
+        let work = self.beneath()?;
         for (place, before) in replaced.files.into_iter().rev() {
             match before {
-                Some((content, permissions)) => {
-                    self.write(&place, &content)?;
-                    set_permissions(&place, permissions)?;
-                }
-                None if place.symlink_metadata().is_ok() => {
-                    std::fs::remove_file(&place).map_err(|error| told(&place, &error))?;
-                }
-                None => {}
+                Some((content, mode)) => self.write(&work, &place, &content, mode)?,
+                None => work.remove(&place).map_err(|error| told(&place, &error))?,
             }
         }
         for folder in replaced.made.into_iter().rev() {
-            // A test may have left something there; it is untracked, and stays.
-            let _ = std::fs::remove_dir(folder);
+            // A test may have left something there; it is untracked, and cleared away with the like.
+            let _ = work.remove_empty(&folder);
         }
         Ok(())
+    }
+
+    /// Takes what lies about now for what a build made, which stays.
+    pub async fn keep(&mut self) -> Result<(), String> {
+        self.kept = Some(self.leavings().await?);
+        Ok(())
+    }
+
+    /// Clears away what a run left behind.
+    pub async fn tidy(&self) -> Result<(), String> {
+        let Some(kept) = &self.kept else {
+            return Ok(());
+        };
+        let left = self.leavings().await?;
+        for (folder, left, kept) in [
+            (&self.room.work, &left.work, &kept.work),
+            (&self.room.scratch, &left.scratch, &kept.scratch),
+        ] {
+            let place = Beneath::open(folder).map_err(|error| told(folder, &error))?;
+            for path in left.difference(kept) {
+                // What cannot be removed is for the tests to trip over: `hunt` will see it.
+                let _ = place.remove_all(path);
+            }
+        }
+        Ok(())
+    }
+
+    async fn leavings(&self) -> Result<Leavings, String> {
+        let words = [
+            "ls-files",
+            "--others",
+            "--exclude-standard",
+            "--directory",
+            "-z",
+        ];
+        let listed = self.git.bytes(&words).await?;
+        let paths = listed
+            .split(|byte| *byte == 0)
+            .filter(|path| !path.is_empty());
+        let work = paths.map(|path| PathBuf::from(OsStr::from_bytes(path)));
+        let scratch = Beneath::open(&self.room.scratch).and_then(|place| place.list(Path::new("")));
+        let scratch = scratch.map_err(|error| told(&self.room.scratch, &error))?;
+        let scratch = scratch.into_iter().map(|(name, _)| PathBuf::from(name));
+        Ok(Leavings {
+            work: work.filter(|path| !path.starts_with(".git")).collect(),
+            scratch: scratch.filter(|name| name != Path::new(".cache")).collect(),
+        })
     }
 
     /// Makes sure that no tracked file differs from the head: by mending what a test changed, or by making
@@ -378,29 +484,6 @@ pub(super) fn inside(work: &Path, path: &str) -> Result<PathBuf, String> {
         }
     }
     Ok(place)
-}
-
-fn set_permissions(place: &Path, permissions: std::fs::Permissions) -> Result<(), String> {
-    std::fs::set_permissions(place, permissions).map_err(|error| told(place, &error))
-}
-
-/// Removes a folder, also one with folders that a test made unwritable.
-fn remove(folder: &Path) -> Result<(), String> {
-    if std::fs::remove_dir_all(folder).is_ok() {
-        return Ok(());
-    }
-    open_up(folder);
-    std::fs::remove_dir_all(folder).map_err(|error| told(folder, &error))
-}
-
-fn open_up(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700));
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
-        }
-    }
 }
 
 fn told(path: &Path, error: &std::io::Error) -> String {

@@ -83,7 +83,7 @@ fn is_session(token: &SecretString, value: &str, now: Timestamp) -> bool {
 }
 
 fn admitted(state: &WebState, headers: &HeaderMap) -> bool {
-    state.api_token.as_ref().is_none_or(|token| {
+    state.api_token.get().as_ref().as_ref().is_none_or(|token| {
         bearer(headers).is_some_and(|offered| is_token(token, offered))
             || signed_in(token, headers, state.clock.now())
     })
@@ -129,11 +129,11 @@ pub(super) struct SignIn {
 /// Sets the cookie for who has the token and leads back to the page that was asked for.
 pub(super) async fn sign_in(State(state): State<WebState>, Form(form): Form<SignIn>) -> Response {
     let to = page_of_ours(&form.to);
-    let Some(token) = &state.api_token else {
+    let Some(token) = state.api_token.get().as_ref().clone() else {
         return Redirect::to(to).into_response();
     };
-    let value = if is_token(token, form.token.trim()) {
-        session(token, state.clock.now() + SESSION)
+    let value = if is_token(&token, form.token.trim()) {
+        session(&token, state.clock.now() + SESSION)
     } else {
         None
     };

@@ -20,6 +20,7 @@ mod api;
 pub mod evidence;
 mod history;
 mod known;
+mod metrics;
 mod outlooks;
 mod pages;
 pub mod server;
@@ -41,7 +42,10 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use crate::clock::Clock;
+use crate::settings::Live;
 use crate::store::Store;
+
+pub use metrics::Scrape;
 
 /// What the pages and answers are made from.
 #[derive(Clone)]
@@ -51,11 +55,13 @@ pub struct WebState {
     /// The time.
     pub clock: Clock,
     /// Opens API and pages; everybody who reaches the address may see them without one.
-    pub api_token: Option<SecretString>,
+    pub api_token: Live<Option<SecretString>>,
     /// GitHub has accepted our credentials at least once.
     pub ready: Arc<AtomicBool>,
     /// What is where.
     pub addresses: Addresses,
+    /// What is counted, and what scrapers were shown.
+    pub scrape: Scrape,
 }
 
 /// Addresses that pages lead to. Where one is not known, a page does without.
@@ -104,6 +110,9 @@ pub fn router(state: WebState) -> Router {
         .route("/repos/{owner}/{repo}/next", get(api::next))
         .route("/repos/{owner}/{repo}/scorecard", get(api::scorecard))
         .fallback(api::no_such_route)
+        .layer(programs.clone());
+    let metrics = Router::new()
+        .route("/metrics", get(metrics::metrics))
         .layer(programs);
     let people = axum::middleware::from_fn_with_state(state.clone(), access::people);
     let pages = Router::new()
@@ -114,6 +123,7 @@ pub fn router(state: WebState) -> Router {
     Router::new()
         .nest("/api/v1", api)
         .merge(pages)
+        .merge(metrics)
         .route("/signin", post(access::sign_in))
         .route("/signout", post(access::sign_out))
         .route("/assets/style.css", get(style))

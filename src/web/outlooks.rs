@@ -77,7 +77,7 @@ async fn one(state: &WebState, owner: &str, repo: &str) -> Result<Repository, Lo
         ..
     } = outlook.may_start();
     Ok(Repository {
-        signed_in: state.api_token.is_some(),
+        signed_in: state.api_token.get().is_some(),
         items: next.items.iter().map(|one| item(one, &name, now)).collect(),
         waiting: next.waiting,
         allowed,

@@ -132,7 +132,7 @@ pub(super) fn sign_in_form(to: &str, refused: bool) -> Response {
 
 pub(super) fn lost(state: &WebState, lost: &Lost) -> Response {
     let message = Message {
-        signed_in: state.api_token.is_some(),
+        signed_in: state.api_token.get().is_some(),
         title: match lost {
             Lost::Unknown(_) => "Not found",
             Lost::Wrong(_) => "Asked wrongly",
@@ -175,7 +175,7 @@ async fn overview(state: &WebState) -> Result<Dashboard, Lost> {
         0
     };
     Ok(Dashboard {
-        signed_in: state.api_token.is_some(),
+        signed_in: state.api_token.get().is_some(),
         ready: state.ready.load(Ordering::Relaxed),
         inbox,
         letters,
@@ -296,7 +296,7 @@ async fn one(state: &WebState, owner: &str, repo: &str, text: &str) -> Result<Pu
     let entries = state.store.ledger_of(known.id, number).await?;
     let told = told(&record);
     Ok(Pull {
-        signed_in: state.api_token.is_some(),
+        signed_in: state.api_token.get().is_some(),
         on_github: state
             .addresses
             .github

@@ -14,7 +14,9 @@ use super::{Addresses, WebState, github_pages, router};
 use crate::clock::Clock;
 use crate::domain::facts::PullRequest;
 use crate::domain::model::Timestamp;
+use crate::settings::Live;
 use crate::store::{DeadLetter, InboxCounts};
+use crate::web::Scrape;
 
 const TOKEN: &str = "correct horse battery staple";
 
@@ -28,18 +30,19 @@ fn state(shelf: Shelf) -> WebState {
     WebState {
         store: Arc::new(shelf),
         clock: Clock::manual(now()),
-        api_token: None,
+        api_token: Live::new(None),
         ready: Arc::new(AtomicBool::new(true)),
         addresses: Addresses {
             public: Some("https://gate.example".into()),
             github: Some("https://github.com".into()),
         },
+        scrape: Scrape::default(),
     }
 }
 
 fn locked(shelf: Shelf) -> WebState {
     WebState {
-        api_token: Some(TOKEN.into()),
+        api_token: Live::new(Some(TOKEN.into())),
         ..state(shelf)
     }
 }
@@ -756,7 +759,7 @@ async fn a_person_signs_in_once_and_lands_where_they_wanted() {
         StatusCode::UNAUTHORIZED
     );
     let renewed = WebState {
-        api_token: Some("another".into()),
+        api_token: Live::new(Some("another".into())),
         ..state.clone()
     };
     assert_eq!(

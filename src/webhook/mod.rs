@@ -37,7 +37,9 @@ pub use signature::authenticate;
 
 use crate::clock::Clock;
 use crate::domain::model::DeliveryId;
+use crate::settings::Live;
 use crate::store::{Accepted, NewDelivery};
+use crate::telemetry::Meters;
 
 /// Where GitHub is told to deliver, and the address that Apps' frameworks use by habit.
 pub const ROUTES: [&str; 2] = ["/webhook", "/api/github/webhooks"];
@@ -79,6 +81,21 @@ enum Rejection {
 }
 
 impl Rejection {
+    /// In one word, for whoever counts.
+    fn word(&self) -> &'static str {
+        match self {
+            Self::TooLarge => "too_large",
+            Self::Unsigned => "unsigned",
+            Self::WrongSignature => "wrong_signature",
+            Self::Header(_) => "missing_header",
+            Self::NotJson(_) => "not_json",
+            Self::Broken => "broken",
+            Self::Late => "late",
+            Self::Crowded => "crowded",
+            Self::Shut(_) => "not_stored",
+        }
+    }
+
     fn status(&self) -> StatusCode {
         match self {
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -106,23 +123,36 @@ impl IntoResponse for Rejection {
 
 /// The webhook's handler and what it needs.
 pub struct Webhook {
-    secrets: Vec<SecretString>,
+    secrets: Live<Vec<SecretString>>,
     door: Door,
     clock: Clock,
     room: body::Room,
     tally: counts::Tally,
+    meters: Meters,
 }
 
 impl Webhook {
     /// A webhook that accepts what is signed with one of `secrets` and brings it to `door`.
     pub fn new(secrets: Vec<SecretString>, door: Door, clock: Clock) -> Self {
         Self {
-            secrets,
+            secrets: Live::new(secrets),
             door,
             clock,
             room: body::Room::new(body::ROOM),
             tally: counts::Tally::default(),
+            meters: Meters::default(),
         }
+    }
+
+    /// The same webhook, counting what it answers there.
+    #[must_use]
+    pub fn metered(self, meters: Meters) -> Self {
+        Self { meters, ..self }
+    }
+
+    /// What deliveries may be signed with, to be replaced.
+    pub fn secrets(&self) -> Live<Vec<SecretString>> {
+        self.secrets.clone()
     }
 
     /// How many requests ended how.
@@ -149,7 +179,7 @@ impl Webhook {
             });
         }
         let kept = body::read(headers, body, &self.room).await?;
-        if !authenticate(&self.secrets, claim, &kept.bytes) {
+        if !authenticate(&self.secrets.get(), claim, &kept.bytes) {
             return Err(Rejection::WrongSignature);
         }
         let event = text(EVENT)
@@ -188,17 +218,30 @@ async fn take(State(webhook): State<Arc<Webhook>>, headers: HeaderMap, body: Bod
         .get(DELIVERY)
         .and_then(|id| id.to_str().ok())
         .unwrap_or_default();
+    let event = headers
+        .get(EVENT)
+        .and_then(|name| name.to_str().ok())
+        .unwrap_or_default();
     match webhook.accept(&headers, body).await {
         Ok(accepted) => {
-            match accepted {
-                Accepted::Stored => webhook.tally.stored(),
-                Accepted::Known => webhook.tally.known(),
-            }
+            let answer = match accepted {
+                Accepted::Stored => {
+                    webhook.tally.stored();
+                    "stored"
+                }
+                Accepted::Known => {
+                    webhook.tally.known();
+                    "known"
+                }
+            };
+            webhook.meters.delivery(event, answer);
             tracing::debug!(delivery, ?accepted, "delivery accepted");
             (StatusCode::ACCEPTED, axum::Json(serde_json::json!({}))).into_response()
         }
         Err(rejection) => {
             webhook.tally.rejected(&rejection);
+            // Before the signature is known to be right, the event's name is anybody's.
+            webhook.meters.delivery("unknown", rejection.word());
             let status = rejection.status().as_u16();
             tracing::warn!(delivery, status, reason = %rejection, "delivery rejected");
             rejection.into_response()

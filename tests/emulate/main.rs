@@ -104,6 +104,7 @@ impl Server {
             addresses: countersign::web::Addresses::default(),
             sweep_interval: std::time::Duration::from_secs(3600),
             shadow: false,
+            meters: Default::default(),
         });
         let (stop, stopped) = watch::channel(false);
         let running = tokio::spawn(app.run(listener, stopped));

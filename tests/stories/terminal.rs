@@ -283,3 +283,52 @@ async fn explain_judges_another_commit_as_the_head_and_remembers_nothing_of_it()
     let words = ["explain", "acme/shop#1", "--head", &first[..7]];
     assert_eq!(run(&stage, &words, "").await.code, 2);
 }
+
+#[tokio::test]
+async fn explain_says_whose_posted_evidence_only_the_server_could_show() {
+    let key = "0a".repeat(32);
+    let posting = format!(
+        "verifiers:\n  nightly: {{ workflow: .github/workflows/verify.yml, vendor: openai }}\n  \
+         sealed: {{ key: {key}, vendor: google }}\n"
+    );
+    let stage = Stage::with_policy(&by_people().replace("verifiers:\n", &posting)).await;
+    let pull = stage.open_pull().await;
+    stage.unit_passes(&pull).await;
+    let bare = ["explain", "acme/shop#1"];
+    let answer = run(&stage, &bare, "").await;
+    let last = answer.out.lines().last().unwrap_or_default();
+    assert_eq!(
+        last,
+        "not seen here: evidence that nightly or sealed posted to the server; run this with its --database, \
+         or ask it: GET /api/v1/repos/acme/shop/pulls/1",
+        "{}{}",
+        answer.out,
+        answer.err
+    );
+    let json = run(&stage, &[&bare[..], &["--json"]].concat(), "").await;
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["unseen"], serde_json::json!(["nightly", "sealed"]));
+
+    // What is supposed of one is seen, and counts as a report of its does.
+    let words = ["--as-if", "approved by nightly"];
+    let answer = run(&stage, &[&bare[..], &words].concat(), "").await;
+    assert!(
+        answer.out.contains("nightly countersigned "),
+        "{}{}",
+        answer.out,
+        answer.err
+    );
+    assert!(answer.out.contains("that sealed posted"), "{}", answer.out);
+
+    // With a database there is nothing that could not be seen.
+    let folder = tempfile::tempdir().unwrap();
+    let database = format!("sqlite://{}/gate.db", folder.path().display());
+    std::fs::write(folder.path().join("gate.db"), "").unwrap();
+    let words = ["--database", &*database];
+    let answer = run(&stage, &[&bare[..], &words].concat(), "").await;
+    assert!(answer.out.starts_with("acme/shop#1  "), "{}", answer.err);
+    assert!(!answer.out.contains("not seen here"), "{}", answer.out);
+    stage.alice.close(&pull).unwrap();
+    let closed = run(&stage, &bare, "").await;
+    assert!(!closed.out.contains("not seen here"), "{}", closed.out);
+}

@@ -15,6 +15,7 @@ use countersign::simulator::{
 };
 use countersign::store::Store;
 use countersign::store::sqlite::Sqlite;
+use countersign::telemetry::Meters;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -208,16 +209,20 @@ impl Stage {
 
     /// The agent opens its pull request: one critical line changes.
     pub async fn open_pull(&self) -> PullHandle {
+        let pull = self.offer();
+        self.settle().await;
+        pull
+    }
+
+    /// As [`Stage::open_pull`], and nothing of it is heard yet.
+    pub fn offer(&self) -> PullHandle {
         let edits = Edits::write("src/start.rs", AFTER);
         self.agent
             .push(&self.shop, "agent/start", "Record every start", edits)
             .unwrap();
-        let pull = self
-            .agent
+        self.agent
             .open_pull(&self.shop, "agent/start", "main", "Record every start")
-            .unwrap();
-        self.settle().await;
-        pull
+            .unwrap()
     }
 
     /// The check `unit` passes on the pull request's head.
@@ -464,6 +469,10 @@ impl Evidence {
 
 /// The product's client of a simulated GitHub.
 pub fn client(github: &Simulator, api_url: &str, clock: Clock) -> Arc<Client> {
+    Arc::new(counting_client(github, api_url, clock))
+}
+
+fn counting_client(github: &Simulator, api_url: &str, clock: Clock) -> Client {
     let credentials = github.app();
     let client = Client::new(ClientOptions {
         api_url: api_url.to_owned(),
@@ -475,13 +484,15 @@ pub fn client(github: &Simulator, api_url: &str, clock: Clock) -> Arc<Client> {
             ..Timeouts::default()
         },
     });
-    Arc::new(client.unwrap())
+    client.unwrap()
 }
 
 /// What the product over a simulated GitHub is made of.
 fn parts(github: &Simulator, api_url: &str, store: Arc<dyn Store>, clock: Clock) -> Parts {
     let credentials = github.app();
-    let client = client(github, api_url, clock.clone());
+    let meters = Meters::default();
+    let client = counting_client(github, api_url, clock.clone()).metered(meters.clone());
+    let client = Arc::new(client);
     Parts {
         store,
         reads: client.clone(),
@@ -496,6 +507,7 @@ fn parts(github: &Simulator, api_url: &str, store: Arc<dyn Store>, clock: Clock)
         },
         sweep_interval: Duration::from_secs(600),
         shadow: false,
+        meters,
     }
 }
 

@@ -188,8 +188,69 @@ fn no_secret_of_the_verifiers_is_handed_on() {
     );
 }
 
+#[test]
+fn a_variable_that_looks_like_a_secret_is_handed_on_only_when_it_is_named() {
+    let project = tested();
+    let seen = project.beside("seen");
+    let test = format!("env > {}; sh check.sh", seen.display());
+    let run = |words: &[&str]| {
+        let words = [&["--test", test.as_str()], words].concat();
+        let mut command = project.command(&words);
+        let output = command
+            .env("OPENAI_API_KEY", "a-secret")
+            .env("DATABASE_URL", "postgres://me:b-secret@localhost/db")
+            .env("GITHUB_TOKEN", "c-secret")
+            .output()
+            .unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), told)
+    };
+    let (code, told) = run(&[]);
+    assert_eq!(code, Some(0), "{told}");
+    let names = "kept from the commands: DATABASE_URL, OPENAI_API_KEY";
+    assert!(
+        told.contains("DATABASE_URL") && told.contains("OPENAI_API_KEY"),
+        "{names}: {told}"
+    );
+    assert!(!told.contains("-secret"), "{told}");
+    assert!(!std::fs::read_to_string(&seen).unwrap().contains("-secret"));
+    let (code, told) = run(&["--env", "DATABASE_URL"]);
+    assert_eq!(code, Some(0), "{told}");
+    let handed = std::fs::read_to_string(&seen).unwrap();
+    assert!(
+        handed.contains("b-secret") && !handed.contains("a-secret"),
+        "{handed}"
+    );
+    let (code, told) = run(&["--env", "GITHUB_TOKEN"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("never handed on"), "{told}");
+}
+
+#[test]
+fn within_walls_the_usual_files_with_keys_in_a_home_are_empty() {
+    if !walled() {
+        return;
+    }
+    let project = tested();
+    // Not under `/tmp`, all of which is hidden anyway.
+    let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let home = home.path();
+    let files = [".npmrc", ".pypirc", ".m2/settings.xml", ".aws/credentials"];
+    for file in files {
+        let place = home.join(file);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(place, "a-secret").unwrap();
+    }
+    let test = "for f in .npmrc .pypirc .m2/settings.xml .aws/credentials; do \
+                ! grep -q a-secret \"$HOME/$f\" 2>/dev/null || exit 1; done; sh check.sh";
+    let mut command = project.command(&["--test", test, "--sandbox", "require"]);
+    let output = command.env("HOME", home).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{told}");
+}
+
 /// Whether bubblewrap works here; where everything is to be tested it must.
-fn walled() -> bool {
+pub fn walled() -> bool {
     let words = [
         "--ro-bind",
         "/",

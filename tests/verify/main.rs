@@ -7,6 +7,7 @@
 
 mod answers;
 mod isolation;
+mod leavings;
 mod project;
 mod samples;
 mod trees;

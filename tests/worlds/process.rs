@@ -68,6 +68,7 @@ pub fn product(
         },
         sweep_interval: Duration::from_secs(600),
         shadow: false,
+        meters: countersign::telemetry::Meters::default(),
     });
     app.open_inbox();
     app

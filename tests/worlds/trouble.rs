@@ -20,13 +20,13 @@ use countersign::domain::ledger::{Draft, Entry};
 use countersign::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory,
 };
-use countersign::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName};
+use countersign::domain::model::{BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName};
 use countersign::github::carrier::Carrier;
 use countersign::simulator::Simulator;
 use countersign::simulator::http::Outcome;
 use countersign::store::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
-    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
+    NewDelivery, NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 use http::{Request, Response, Uri};
 use http_body_util::BodyExt as _;
@@ -361,6 +361,30 @@ impl Store for Troubled {
 
     async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
         self.read(self.inner.ledger_of(repo, number)).await
+    }
+
+    async fn known_deliveries(&self, ids: &[DeliveryId]) -> Stored<Vec<DeliveryId>> {
+        self.read(self.inner.known_deliveries(ids)).await
+    }
+
+    async fn note(&self, name: &str) -> Stored<Versioned<serde_json::Value>> {
+        self.read(self.inner.note(name)).await
+    }
+
+    async fn write_note(&self, name: &str, note: &Versioned<serde_json::Value>) -> Stored<bool> {
+        self.write(self.inner.write_note(name, note)).await
+    }
+
+    async fn prune(&self, keep: Keep, limit: u32) -> Stored<u64> {
+        self.write(self.inner.prune(keep, limit)).await
+    }
+
+    async fn figures(&self) -> Stored<Figures> {
+        self.read(self.inner.figures()).await
+    }
+
+    async fn woken_elsewhere(&self) -> Stored<()> {
+        self.inner.woken_elsewhere().await
     }
 
     async fn ping(&self) -> Stored<()> {

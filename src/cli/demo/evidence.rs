@@ -53,6 +53,7 @@ pub async fn found(stage: &Stage, pull: &PullHandle) -> Result<(String, String),
             test: "cargo test --offline".to_owned(),
             junit: Vec::new(),
             against: Vec::new(),
+            env: Vec::new(),
         },
         check: check.ok_or("the story's policy asks for no mutants")?,
         limits: Limits {

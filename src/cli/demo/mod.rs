@@ -16,6 +16,7 @@ use std::net::SocketAddr;
 use clap::Args;
 use tokio::net::TcpListener;
 
+use super::stops::Stops;
 use super::{Complaint, Ended, Exit};
 use stage::Stage;
 
@@ -56,12 +57,20 @@ pub async fn run(args: DemoArgs) -> Ended {
             .await
             .map_err(|error| internal(&error))?,
     };
+    // Heard before there is anything on disk to clear away.
+    let mut stops = Stops::listen();
     let stage = Stage::build(listener)
         .await
         .map_err(|error| internal(&error))?;
     println!("A GitHub on loopback:  {}", stage.github_url);
     println!("Countersign:           {}\n", stage.dashboard);
-    let told = story::play(&stage).await;
+    let told = tokio::select! {
+        told = story::play(&stage) => told,
+        () = stops.next() => {
+            stage.stop().await;
+            return Ok(Exit::Done);
+        }
+    };
     let ended = match told {
         Ok(()) => {
             println!("\nEvery step came to its expected state.");
@@ -79,10 +88,7 @@ pub async fn run(args: DemoArgs) -> Ended {
              to /6.",
             at = stage.dashboard
         );
-        // Without signals the process can still be killed.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        stops.next().await;
     }
     stage.stop().await;
     Ok(ended)

@@ -288,5 +288,6 @@ fn product(github: &Simulator, api_url: &str, store: Arc<dyn Store>) -> anyhow::
         addresses: crate::web::Addresses::default(),
         sweep_interval: Duration::from_secs(600),
         shadow: false,
+        meters: Default::default(),
     }))
 }

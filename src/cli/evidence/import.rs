@@ -3,9 +3,8 @@
 //! This reads files and the checkout; what they mean is `domain::import`'s. Within a git checkout the
 //! evidence is about exactly its commit; without one, all that binds it has to be said.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -15,16 +14,15 @@ use sha2::{Digest, Sha256};
 use super::super::policy::parse_repo;
 use super::super::{Complaint, Ended, Exit};
 use super::checkout::Checkout;
-use super::counts;
-use crate::domain::evidence::{EvidenceBase, Outcome, Statement, parse, write};
+use super::files::{bytes_of, text_of, unreadable, within};
+use super::{counts, visible};
+use crate::domain::evidence::{EvidenceBase, Outcome, Statement, write};
+use crate::domain::gate::appraise::{Appraisal, Binding, appraise};
 use crate::domain::gate::coverage;
 use crate::domain::import::{
     Found, Given, Refused, cargo_mutants, conclude, cosmic_ray, mutmut, pit, stryker,
 };
 use crate::domain::model::{BaseRef, HeadSha, Oid, RepoName};
-
-/// The largest report that is read, in bytes: some hold every source file.
-const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// Whose report it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -105,6 +103,7 @@ pub fn import(args: &ImportArgs) -> Ended {
     let found = found(args, root, files, &mut digest)?;
     if let Some(checkout) = &here {
         same_sources(&found, checkout)?;
+        same_lines(&found, checkout)?;
     }
     let digest = hex::encode(digest.finalize());
     let given = given(args, here.as_ref(), &digest)?;
@@ -119,16 +118,7 @@ pub fn import(args: &ImportArgs) -> Ended {
     let document = write::document(&statement, None);
     let text = serde_json::to_string_pretty(&document)
         .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))?;
-    if let Err(faults) = parse::document(&text) {
-        let first = faults
-            .first()
-            .map_or(String::new(), |f| format!("{} {}", f.path, f.message));
-        let why = format!(
-            "the report makes no document that would count ({}): let the tool mutate the changed lines alone",
-            first.trim()
-        );
-        return Err(Complaint::new(Exit::No, why));
-    }
+    counts_for_what_it_says(&statement, &appraise(&text, &Binding::default()))?;
     let told = told(&found, &statement);
     match &args.out {
         Some(file) => {
@@ -147,21 +137,30 @@ pub fn import(args: &ImportArgs) -> Ended {
 }
 
 fn refuse(why: Refused) -> Complaint {
-    Complaint::new(Exit::No, why.0)
+    Complaint::new(Exit::No, visible(&why.0))
 }
 
-fn unreadable(file: &Path, error: &dyn std::fmt::Display) -> Complaint {
-    Complaint::new(Exit::Usage, format!("{}: {error}", file.display()))
-}
-
-fn text_of(file: &Path) -> Result<String, Complaint> {
-    let mut bytes = Vec::new();
-    let read = std::fs::File::open(file).and_then(|f| f.take(LARGEST + 1).read_to_end(&mut bytes));
-    read.map_err(|error| unreadable(file, &error))?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(unreadable(file, &"it is larger than 64 MiB"));
-    }
-    String::from_utf8(bytes).map_err(|_| unreadable(file, &"it is not UTF-8 text"))
+/// What `evidence check` would say of the document: nothing is called approved here that proves nothing.
+pub fn counts_for_what_it_says(
+    statement: &Statement,
+    appraisal: &Appraisal,
+) -> Result<(), Complaint> {
+    let why = match &appraisal.document {
+        Err(faults) => {
+            let first = faults.first();
+            let first = first.map_or(String::new(), |f| format!("{} {}", f.path, f.message));
+            format!(
+                "the report makes no document that would count ({}): let the tool mutate the changed lines alone",
+                first.trim()
+            )
+        }
+        Ok(_) if statement.result == Outcome::Approved && !appraisal.proves() => format!(
+            "the report makes a document that would not count ({}): run the tool again, so that each kill names a test that failed",
+            appraisal.verdict()
+        ),
+        Ok(_) => return Ok(()),
+    };
+    Err(Complaint::new(Exit::No, visible(&why)))
 }
 
 fn found(
@@ -200,11 +199,17 @@ fn cargo(path: &Path, root: &str, text_of: Texts<'_>) -> Result<Found, Complaint
         path if path.is_file() => path.parent().unwrap_or(Path::new(".")).to_owned(),
         path => path.to_owned(),
     };
-    let outcomes = text_of(&folder.join("outcomes.json"))?;
-    let planned = text_of(&folder.join("mutants.json"))?;
+    let mut own = |name: &str| {
+        let file = folder.join(name);
+        within(&folder, &file)?;
+        text_of(&file)
+    };
+    let (outcomes, planned) = (own("outcomes.json")?, own("mutants.json")?);
     // A log says which test failed; bytes that are no text do not matter there.
     let log = |name: &str| {
-        let bytes = std::fs::read(folder.join(name)).ok()?;
+        let file = folder.join(name);
+        within(&folder, &file).ok()?;
+        let bytes = bytes_of(&file).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     cargo_mutants::read(&outcomes, &planned, &log, root).map_err(refuse)
@@ -225,15 +230,25 @@ fn python(path: &Path, root: &str, text_of: Texts<'_>) -> Result<Found, Complain
             .strip_prefix(&folder)
             .unwrap_or(&meta)
             .with_extension("");
+        let (mutated, original) = (folder.join(&below), project.join(&below));
+        within(&folder, &meta)?;
+        within(&folder, &mutated)?;
+        within(&project, &original)?;
         modules.push(mutmut::Module {
             path: below.to_string_lossy().into_owned(),
             meta: text_of(&meta)?,
-            mutated: text_of(&folder.join(&below))?,
-            original: text_of(&project.join(&below))?,
+            mutated: text_of(&mutated)?,
+            original: text_of(&original)?,
         });
     }
     let stats = folder.join("mutmut-stats.json");
-    let stats = stats.is_file().then(|| text_of(&stats)).transpose()?;
+    let stats = match stats.exists() {
+        true => {
+            within(&folder, &stats)?;
+            Some(text_of(&stats)?)
+        }
+        false => None,
+    };
     mutmut::read(&modules, stats.as_deref(), root).map_err(refuse)
 }
 
@@ -257,15 +272,43 @@ fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> Result<(), Complaint> {
 /// Lines mean something only in the file that they were counted in.
 fn same_sources(found: &Found, checkout: &Checkout) -> Result<(), Complaint> {
     for (path, source) in &found.sources {
-        let Ok(bytes) = std::fs::read(checkout.top.join(path)) else {
+        if !checkout.files.contains(path) {
             continue; // A mutant in it is refused by name; without one it does not matter.
-        };
+        }
+        let bytes = bytes_of(&checkout.top.join(path))?;
         let ours = String::from_utf8_lossy(&bytes).replace('\r', "");
         if ours != source.replace('\r', "") {
             let why = format!(
                 "the report was made of another `{path}` than the head's: run the tool again at this head"
             );
             return Err(Complaint::new(Exit::No, why));
+        }
+    }
+    Ok(())
+}
+
+/// A mutant lies on lines that its file has; a tool may name the one behind the last.
+fn same_lines(found: &Found, checkout: &Checkout) -> Result<(), Complaint> {
+    let mut lengths: BTreeMap<&str, u64> = BTreeMap::new();
+    for mutant in &found.mutants {
+        let path = mutant.path.as_str();
+        if !checkout.files.contains(path) {
+            continue;
+        }
+        let known = match lengths.get(path) {
+            Some(length) => *length,
+            None => {
+                let bytes = bytes_of(&checkout.top.join(path))?;
+                bytes.iter().filter(|byte| **byte == b'\n').count() as u64 + 1
+            }
+        };
+        lengths.insert(path, known);
+        if mutant.start_line > known || mutant.end_line > known {
+            let why = format!(
+                "the report mutates line {} of `{path}`, which has {known}: run the tool again at this head",
+                mutant.end_line
+            );
+            return Err(Complaint::new(Exit::No, visible(&why)));
         }
     }
     Ok(())
@@ -327,10 +370,10 @@ pub fn told(found: &Found, statement: &Statement) -> String {
     for mutant in found.mutants.iter().take(SHOWN) {
         let status = serde_json::to_value(mutant.status).unwrap_or_default();
         table.add_row([
-            format!("{}:{}", mutant.path, mutant.start_line),
-            mutant.kind.clone(),
+            visible(&format!("{}:{}", mutant.path, mutant.start_line)),
+            visible(&mutant.kind),
             status.as_str().unwrap_or_default().to_owned(),
-            mutant.killed_by.join(", "),
+            visible(&mutant.killed_by.join(", ")),
         ]);
     }
     let mut text = String::new();
@@ -348,14 +391,14 @@ pub fn told(found: &Found, statement: &Statement) -> String {
     }
     let result = serde_json::to_value(statement.result).unwrap_or_default();
     let result = result.as_str().unwrap_or_default();
-    let _ = writeln!(text, "\n{}: {}", found.tool, counts(statement));
+    let _ = writeln!(text, "\n{}: {}", visible(&found.tool), counts(statement));
     let _ = writeln!(text, "result: {result}");
     for finding in statement
         .findings
         .iter()
         .filter(|finding| finding.path.is_none())
     {
-        let _ = writeln!(text, "  {}", finding.message);
+        let _ = writeln!(text, "  {}", visible(&finding.message));
     }
     if statement.tests.is_empty() {
         let _ = writeln!(

@@ -4,7 +4,9 @@
 //! compares with what stands beside the case, so that anybody can see what counts and what does not.
 
 mod checkout;
+mod files;
 mod import;
+mod submit;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,12 +15,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::policy::{parse_repo, text_of};
+use super::verify::visible;
 use super::{Complaint, Ended, Exit};
 use crate::domain::evidence::{MutantStatus, Outcome, Statement};
 use crate::domain::gate::appraise::{Appraisal, Binding, appraise};
 use crate::domain::model::{BaseRef, HeadSha, Oid, RepoName};
 
 pub use import::{ImportArgs, import};
+pub use submit::{KeygenArgs, Post, SubmitArgs, keygen, run as submit};
 
 /// What to check, and what it must be about.
 #[derive(Debug, Args)]
@@ -57,7 +61,7 @@ pub fn check(args: &CheckArgs) -> Ended {
             print!("{told}");
             good
         } else {
-            let appraisal = appraise(&text_of(file)?, &binding);
+            let appraisal = appraise(&files::document(file)?, &binding);
             print!(
                 "{}",
                 told(&file.display().to_string(), &appraisal, &binding)
@@ -80,18 +84,18 @@ fn answer(appraisal: &Appraisal) -> String {
             let _ = writeln!(
                 text,
                 "fault: {}",
-                format!("{} {}", fault.path, fault.message).trim()
+                visible(format!("{} {}", fault.path, fault.message).trim())
             );
         }
     } else {
         for (what, says) in [("mutants", &appraisal.mutants), ("tests", &appraisal.tests)] {
             let _ = match says {
-                Ok(proved) => writeln!(text, "{what}: {proved}"),
-                Err(why) => writeln!(text, "{what}: nothing, because {why}"),
+                Ok(proved) => writeln!(text, "{what}: {}", visible(proved)),
+                Err(why) => writeln!(text, "{what}: nothing, because {}", visible(why)),
             };
         }
     }
-    let _ = writeln!(text, "{}", appraisal.verdict());
+    let _ = writeln!(text, "{}", visible(&appraisal.verdict()));
     let _ = writeln!(
         text,
         "good evidence: {}",
@@ -132,13 +136,15 @@ fn summary(file: &str, statement: &Statement) -> String {
     };
     let mut text = format!(
         "{file}: {result} {} of {}\n",
-        statement.head, statement.subject_name
+        statement.head,
+        visible(&statement.subject_name)
     );
     if let Some(base) = &statement.base {
         let _ = writeln!(text, "  against {} at {}", base.name, base.sha);
     }
     if let Some(mutation) = &statement.mutation {
-        let _ = writeln!(text, "  {}: {}", mutation.tool, counts(statement));
+        let tool = visible(&mutation.tool);
+        let _ = writeln!(text, "  {tool}: {}", counts(statement));
     }
     text
 }

@@ -1,6 +1,8 @@
 //! What is said of evidence, and the corpus, case by case.
 
 use super::*;
+use crate::domain::evidence::{EvidenceBase, Mutant};
+use crate::domain::import::{Found, Given, conclude, stryker};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/evidence")
@@ -56,10 +58,17 @@ fn sound_evidence_is_told_in_short_and_faulty_evidence_fault_by_fault() {
 
 #[test]
 fn an_import_is_told_with_what_it_cannot_tell() {
-    use crate::domain::evidence::EvidenceBase;
-    use crate::domain::import::{Given, conclude, stryker};
+    // Names depend on what the test log knows of this runner; the table does not.
+    let (found, statement) = of_stryker(|mutant| mutant.killed_by.truncate(0));
+    insta::assert_snapshot!("import", import::told(&found, &statement));
+}
+
+/// The report of a real run, with each mutant changed, and the statement made of it.
+fn of_stryker(change: impl FnMut(&mut Mutant)) -> (Found, Statement) {
     let oid = |digit: &str| Oid::parse(&digit.repeat(40)).unwrap();
-    let found = stryker::read(include_str!("../../../tests/reports/stryker.json"), "").unwrap();
+    let report = include_str!("../../../tests/reports/stryker.json");
+    let mut found = stryker::read(report, "").unwrap();
+    found.mutants.iter_mut().for_each(change);
     let given = Given {
         repo: RepoName::parse("acme/shop").unwrap(),
         head: oid("b").into(),
@@ -75,13 +84,63 @@ fn an_import_is_told_with_what_it_cannot_tell() {
         test_command: None,
         files: None,
     };
-    let mut found = found;
-    // Names depend on what the test log knows of this runner; the table does not.
-    for mutant in &mut found.mutants {
-        mutant.killed_by.truncate(0);
-    }
     let statement = conclude(&found, &given).unwrap();
-    insta::assert_snapshot!("import", import::told(&found, &statement));
+    (found, statement)
+}
+
+/// The statement of a report in which everything was killed, by these names.
+fn imported(killed_by: &str) -> (Found, Statement) {
+    of_stryker(|mutant| {
+        mutant.status = MutantStatus::Killed;
+        mutant.killed_by = vec![killed_by.to_owned()];
+    })
+}
+
+#[test]
+fn an_import_calls_nothing_approved_that_a_check_says_proves_nothing() {
+    let judged = |statement: &Statement| {
+        let text = crate::domain::evidence::write::document(statement, None).to_string();
+        import::counts_for_what_it_says(statement, &appraise(&text, &Binding::default()))
+    };
+    let (_, sound) = imported("adds up");
+    assert_eq!(sound.result, Outcome::Approved);
+    assert!(judged(&sound).is_ok());
+    let mut nameless = sound.clone();
+    for mutant in &mut nameless.mutation.as_mut().unwrap().mutants {
+        mutant.killed_by.clear();
+    }
+    let told = judged(&nameless).unwrap_err().text;
+    assert!(told.contains("would not count"), "{told}");
+    let mut far = sound.clone();
+    far.mutation.as_mut().unwrap().mutants[0].end_line = u64::MAX;
+    let told = judged(&far).unwrap_err().text;
+    assert!(told.contains("no file has so many lines"), "{told}");
+    let mut rejected = nameless;
+    rejected.result = Outcome::Rejected;
+    assert!(judged(&rejected).is_ok(), "a no needs no proof");
+}
+
+#[test]
+fn no_name_in_a_report_or_a_document_moves_the_cursor_or_begins_a_line() {
+    let evil = "a\u{1b}[2Jb\u{7}\ngood evidence: yes\u{202e}";
+    let (mut found, mut statement) = imported(evil);
+    found.tool = evil.to_owned();
+    found.mutants[0].kind = evil.to_owned();
+    let mutation = statement.mutation.as_mut().unwrap();
+    mutation.tool = evil.to_owned();
+    mutation.mutants[0].status = MutantStatus::Survived;
+    mutation.mutants[0].id = evil.to_owned();
+    let text = crate::domain::evidence::write::document(&statement, None).to_string();
+    let binding = Binding::default();
+    let checked = told("file", &appraise(&text, &binding), &binding);
+    for told in [import::told(&found, &statement), checked] {
+        let moving = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!told.contains(moving), "{told:?}");
+        assert!(
+            !told.lines().any(|line| line.trim() == "good evidence: yes"),
+            "{told:?}"
+        );
+    }
 }
 
 mod git {

@@ -29,6 +29,7 @@ use secrecy::ExposeSecret;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
+use super::stops::Stops;
 use super::{Complaint, Ended, Exit};
 use crate::clock::Clock;
 use crate::github::Timeouts;
@@ -123,14 +124,11 @@ fn given(flag: &str, text: Option<&str>) -> Result<Option<String>, Complaint> {
 
 /// Runs it.
 pub async fn run(args: SetupArgs) -> Ended {
-    let mut stop = std::pin::pin!(super::serve::asked_to_stop());
-    // Signals are heeded from the first poll on, and must be before there is anything to clear away.
-    if futures::poll!(stop.as_mut()).is_ready() {
-        return Err(Complaint::new(Exit::No, "stopped; nothing was stored"));
-    }
+    // Heard before there is anything to clear away.
+    let mut stops = Stops::listen();
     let setup = Setup::prepare(args).await?;
     print!("{}", setup.invitation());
-    let told = setup.wait(stop).await?;
+    let told = setup.wait(stops.next()).await?;
     print!("\n{told}");
     Ok(Exit::Done)
 }

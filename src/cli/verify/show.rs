@@ -74,9 +74,14 @@ impl Watch for Progress {
     }
 }
 
-/// Names and outputs are the project's: none of them moves the cursor.
-fn visible(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+/// Names and outputs are the project's: none of them moves the cursor, ends the line, or turns the order
+/// of the letters round.
+pub fn visible(text: &str) -> String {
+    let moves = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let shown = |c: char| if moves(c) { '\u{fffd}' } else { c };
     text.chars().map(shown).collect()
 }
 

@@ -7,8 +7,9 @@
 use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
 use base64::Engine as _;
 use base64::alphabet;
+use base64::engine::general_purpose::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Fault;
 
@@ -32,6 +33,17 @@ pub fn pae(kind: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len()).into_bytes();
     bytes.extend_from_slice(payload);
     bytes
+}
+
+/// The envelope around a document. `sign` signs the bytes that it is given; `keyid` tells people whose
+/// signature it is.
+pub fn seal(document: &str, keyid: &str, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> Value {
+    let signature = sign(&pae(PAYLOAD_TYPE, document.as_bytes()));
+    json!({
+        "payloadType": PAYLOAD_TYPE,
+        "payload": STANDARD.encode(document),
+        "signatures": [{ "keyid": keyid, "sig": STANDARD.encode(signature) }],
+    })
 }
 
 /// Whether a JSON value looks like an envelope.
@@ -123,7 +135,6 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     /// The example of the DSSE specification ("Test Vectors").
     #[test]

@@ -7,6 +7,7 @@
 //! what GitHub's token says of who posts a document, `envelope` reads signed ones.
 
 pub mod collect;
+pub mod distinct;
 pub mod envelope;
 pub mod identity;
 pub mod parse;
@@ -126,6 +127,29 @@ pub struct Mutant {
     pub killed_by: Vec<String>,
     #[serde(default)]
     pub duration_s: Option<f64>,
+}
+
+impl Mutant {
+    /// The tests that are named as failed. A name that shows nothing names nothing.
+    pub fn named_killers(&self) -> impl Iterator<Item = &str> {
+        let names = self.killed_by.iter().map(String::as_str);
+        names.filter(|name| !shows_nothing(name))
+    }
+}
+
+/// Whether a text shows nothing to who reads it: blanks, and characters that have no shape.
+pub fn shows_nothing(text: &str) -> bool {
+    // Characters that Unicode says are drawn as nothing, and Braille's empty cell.
+    let shapeless = |c: char| {
+        matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    text.chars()
+        .all(|c| c.is_whitespace() || c.is_control() || shapeless(c))
 }
 
 /// The unmutated run.

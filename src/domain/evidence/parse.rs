@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 
 use super::{
     Baseline, EvidenceBase, Fault, Finding, InconclusiveReason, Mutant, MutantStatus, Mutation,
-    Outcome, PREDICATE_TYPE, STATEMENT_TYPE, Sandbox, Severity, Statement, TestRun,
+    Outcome, PREDICATE_TYPE, STATEMENT_TYPE, Sandbox, Severity, Statement, TestRun, distinct,
+    shows_nothing,
 };
 use crate::domain::model::{BaseRef, HeadSha, Oid};
 
@@ -16,6 +17,8 @@ use crate::domain::model::{BaseRef, HeadSha, Oid};
 pub const LARGEST: usize = 1024 * 1024;
 /// The most mutants (and tests, and findings) of one document.
 const MOST: usize = 10_000;
+/// The last line that a file may have: git shows no larger ones line by line.
+const MOST_LINES: u64 = 1_000_000_000;
 
 /// Reads a document, or tells everything that is wrong with it.
 ///
@@ -26,8 +29,10 @@ pub fn document(text: &str) -> Result<Statement, Vec<Fault>> {
         let message = format!("it is larger than {LARGEST} bytes");
         return Err(vec![fault("", message)]);
     }
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| vec![fault("", format!("it is not JSON: {error}"))])?;
+    let value: Value = distinct::read(text).map_err(|error| match error.is_data() {
+        true => vec![fault("", error.to_string())],
+        false => vec![fault("", format!("it is not JSON: {error}"))],
+    })?;
     let mut faults = Faults::default();
     let statement = statement(&value, &mut faults);
     match statement {
@@ -98,7 +103,7 @@ impl<'a> Reader<'a> {
         let value = self.need(name, faults)?;
         value
             .as_str()
-            .filter(|text| !text.trim().is_empty())
+            .filter(|text| !shows_nothing(text))
             .or_else(|| faults.note(&self.at(name), "must be a text that is not empty"))
     }
 
@@ -137,12 +142,14 @@ impl<'a> Reader<'a> {
     }
 
     fn line(&self, name: &str, faults: &mut Faults) -> Option<u64> {
-        self.count(name, faults)
-            .filter(|line| *line > 0)
-            .or_else(|| match self.field(name).and_then(Value::as_u64) {
-                Some(0) => faults.note(&self.at(name), "lines count from 1"),
-                _ => None,
-            })
+        match self.count(name, faults)? {
+            0 => faults.note(&self.at(name), "lines count from 1"),
+            line if line > MOST_LINES => {
+                let message = format!("is {line}, and no file has so many lines");
+                faults.note(&self.at(name), message)
+            }
+            line => Some(line),
+        }
     }
 
     fn exit_code(&self, faults: &mut Faults) -> Option<i64> {

@@ -1,9 +1,12 @@
 //! Which changed lines are critical: the runs of changed lines in files that the policy names.
 //!
 //! A file counts under its old path too, or a rename would take it out of sight. A removed file is one
-//! hunk: all of it; so is one that is moved unchanged to where nothing is critical. Runs in which only
-//! blanks changed ask for nothing. A file whose changed lines GitHub does not show (binary, too large) is a
-//! gap, never "nothing changed".
+//! hunk: all of it; so is one that is moved unchanged to where nothing is critical. A file whose changed
+//! lines GitHub does not show (binary, too large) is a gap, never "nothing changed".
+//!
+//! Runs in which only blanks changed ask for nothing in languages that no parser here reads. In the others
+//! they are a change like any other, since a blank line may stand within a text, and the lines alone do not
+//! tell: whoever runs the mutants reads the file, and says so where it does not (`ONLY_COMMENTS`).
 //!
 //! **What a mutant says of a hunk.** The two answers are not alike, since a wrong "tested" is the worst that
 //! could be said. A survivor objects wherever its lines touch the hunk. A kill proves only what nothing but
@@ -16,6 +19,7 @@
 
 use crate::domain::evidence::Mutant;
 use crate::domain::facts::{ChangeKind, ChangedHunk, Comparison, FileChange};
+use crate::domain::mutants;
 use crate::domain::policy::MutationCheck;
 
 /// One run of critical changed lines.
@@ -28,10 +32,12 @@ pub struct Hunk<'a> {
 }
 
 impl<'a> Hunk<'a> {
-    /// Every hunk of a file in which more than blanks changed; none where its lines are not known.
+    /// Every hunk of a file but those of mere blanks; none where its lines are not known.
     pub fn all_of(file: &'a FileChange) -> impl Iterator<Item = Self> {
+        let mut paths = std::iter::once(&file.path).chain(&file.old_path);
+        let read = paths.any(|path| mutants::is_read(path));
         let lines = file.hunks.iter().flatten();
-        let lines = lines.filter(|lines| !only_blanks(lines));
+        let lines = lines.filter(move |lines| read || !only_blanks(lines));
         lines.map(move |lines| Self { file, lines })
     }
 }
@@ -173,5 +179,5 @@ fn leaves(file: &FileChange, gate: &MutationCheck) -> bool {
 fn only_blanks(lines: &ChangedHunk) -> bool {
     let known = (lines.added.len() as u64, lines.removed.len() as u64);
     let mut all = lines.added.iter().chain(&lines.removed);
-    known == (lines.new_lines, lines.old_lines) && all.all(|line| line.trim().is_empty())
+    known == (lines.new_lines, lines.old_lines) && all.all(|line| line.trim_ascii().is_empty())
 }

@@ -132,7 +132,7 @@ pub(super) fn sound(mutation: &Mutation, tree: Option<&Oid>) -> Result<(), Strin
 /// Whether a mutant was killed: by a named test, or by the clock where the policy says so.
 pub(super) fn killed(timeouts: Timeouts, mutant: &Mutant) -> bool {
     match mutant.status {
-        MutantStatus::Killed => mutant.killed_by.iter().any(|test| !test.trim().is_empty()),
+        MutantStatus::Killed => mutant.named_killers().next().is_some(),
         MutantStatus::Timeout => timeouts == Timeouts::Killed,
         MutantStatus::Survived | MutantStatus::Unviable | MutantStatus::Skipped => false,
     }
@@ -181,10 +181,7 @@ fn one_hunk(
                     .seen(evidence.verification.basis("survivor reported"));
             }
             if killed(gate.timeouts, &mutant) && hunk.is_shown_by(&mutant) {
-                let by = mutant
-                    .killed_by
-                    .first()
-                    .map_or("the time-out", String::as_str);
+                let by = mutant.named_killers().next().unwrap_or("the time-out");
                 let what = format!("`{}` killed by `{by}`, reported", mutant.id);
                 records.push(evidence.verification.basis(&what));
             } else if let Some(what) = remark(hunk, &mutant) {

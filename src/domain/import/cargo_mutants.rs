@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Found, Mutant, MutantStatus, Refused, Unmutated, killers, placed, unknown};
+use crate::domain::evidence::distinct;
 use crate::domain::testlog;
 
 #[derive(Deserialize)]
@@ -69,9 +70,9 @@ pub fn read(
     root: &str,
 ) -> Result<Found, Refused> {
     let outcomes: Outcomes =
-        serde_json::from_str(outcomes).map_err(|error| Refused::cut("outcomes.json", &error))?;
+        distinct::read(outcomes).map_err(|error| Refused::cut("outcomes.json", &error))?;
     let planned: Vec<Value> =
-        serde_json::from_str(planned).map_err(|error| Refused::cut("mutants.json", &error))?;
+        distinct::read(planned).map_err(|error| Refused::cut("mutants.json", &error))?;
     let (baselines, tried): (Vec<_>, Vec<_>) = outcomes
         .outcomes
         .iter()
@@ -158,6 +159,8 @@ fn mutant(
     // The exit code of a test run that ended by itself, after a build that succeeded.
     let failed = last.filter(|phase| phase.phase == "Test");
     let failed = failed.and_then(|phase| phase.process_status.get("Failure")?.as_i64());
+    // A code of 0 is no failure, whatever stands beside it.
+    let failed = failed.filter(|code| *code != 0);
     let (status, killed_by) = match (outcome.summary.as_str(), failed) {
         ("CaughtMutant", Some(code)) => {
             let output = outcome.log_path.as_deref().and_then(log);

@@ -7,6 +7,7 @@
 use serde::Deserialize;
 
 use super::{Found, Mutant, MutantStatus, Refused, placed, unknown};
+use crate::domain::evidence::distinct;
 use crate::domain::testlog;
 
 #[derive(Deserialize)]
@@ -44,7 +45,7 @@ pub fn read(text: &str, root: &str) -> Result<Found, Refused> {
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty())
     {
-        let (work, ended): (Work, Option<Ended>) = serde_json::from_str(line)
+        let (work, ended): (Work, Option<Ended>) = distinct::read(line)
             .map_err(|error| Refused::cut(&format!("line {} of the dump", number + 1), &error))?;
         waiting += usize::from(ended.is_none());
         mutants.push(mutant(work, ended.as_ref(), root)?);

@@ -235,7 +235,13 @@ fn result(found: &Found) -> (Outcome, Option<InconclusiveReason>, Vec<Finding>) 
     if !findings.is_empty() {
         return (Outcome::Rejected, None, findings);
     }
-    let killed = count(MutantStatus::Killed);
+    // A kill without a test that failed shows nothing: the gate asks for a name.
+    let kills = found.mutants.iter();
+    let kills = kills.filter(|mutant| mutant.status == MutantStatus::Killed);
+    let killed = kills
+        .filter(|mutant| mutant.named_killers().next().is_some())
+        .count();
+    let nameless = count(MutantStatus::Killed) - killed;
     let timed_out = count(MutantStatus::Timeout);
     let note = |message: String| {
         vec![Finding {
@@ -265,8 +271,12 @@ fn result(found: &Found) -> (Outcome, Option<InconclusiveReason>, Vec<Finding>) 
         );
     }
     if killed == 0 {
+        let nameless = match nameless {
+            0 => String::new(),
+            count => format!("{count} bear no name of a test that failed, "),
+        };
         let message = format!(
-            "None of {} mutants was killed by a test: {} did not run to a test's verdict, {} were left out. Where none builds, the tool's copy of the project is broken.",
+            "None of {} mutants was killed by a test: {nameless}{} did not run to a test's verdict, {} were left out. Where none builds, the tool's copy of the project is broken.",
             found.mutants.len(),
             count(MutantStatus::Unviable),
             count(MutantStatus::Skipped),

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{Found, Mutant, MutantStatus, Refused, Unmutated, placed, unknown};
+use crate::domain::evidence::distinct;
 
 /// One mutated module.
 #[derive(Debug, Clone)]
@@ -49,7 +50,7 @@ pub fn read(modules: &[Module], stats: Option<&str>, root: &str) -> Result<Found
     let stats: Stats = match stats {
         None => Stats::default(),
         Some(text) => {
-            serde_json::from_str(text).map_err(|error| Refused::cut("mutmut-stats.json", &error))?
+            distinct::read(text).map_err(|error| Refused::cut("mutmut-stats.json", &error))?
         }
     };
     let mut mutants = Vec::new();
@@ -57,7 +58,7 @@ pub fn read(modules: &[Module], stats: Option<&str>, root: &str) -> Result<Found
     for module in modules {
         let what = format!("{}.meta", module.path);
         let meta: Meta =
-            serde_json::from_str(&module.meta).map_err(|error| Refused::cut(&what, &error))?;
+            distinct::read(&module.meta).map_err(|error| Refused::cut(&what, &error))?;
         for (key, code) in &meta.exit_code_by_key {
             waiting += usize::from(matches!(code, None | Some(2)));
             let status = status(key, *code)?;

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::{Found, Mutant, MutantStatus, Refused, Unmutated, killers, placed, unknown};
+use crate::domain::evidence::{distinct, shows_nothing};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -83,7 +84,7 @@ const ALL: &str = "All tests";
 /// Why it is no evidence.
 pub fn read(text: &str, root: &str) -> Result<Found, Refused> {
     let report: Report =
-        serde_json::from_str(text).map_err(|error| Refused::cut("the report", &error))?;
+        distinct::read(text).map_err(|error| Refused::cut("the report", &error))?;
     let version = match &report.schema_version {
         serde_json::Value::String(version) => version.clone(),
         other => other.to_string(),
@@ -185,6 +186,7 @@ fn mutant(made: &Made, path: &str, tests: &BTreeMap<&str, &str>) -> Result<Mutan
                     killed_by.extend(killers(made.status_reason.as_deref(), signature));
                 }
                 Some(name) => killed_by.push(name.to_owned()),
+                None if shows_nothing(id) => {}
                 None => killed_by.push(format!("test {id}")),
             }
         }

@@ -666,3 +666,75 @@ fn pit_finds_the_folder_of_a_class_among_the_heads_files() {
         "b/acme/Ages.java"
     );
 }
+
+#[test]
+fn a_kill_that_names_no_test_approves_nothing() {
+    let nobody = |killed_by: Value| {
+        stryker_with(|report| {
+            for mutant in report["files"]["ages.js"]["mutants"]
+                .as_array_mut()
+                .unwrap()
+            {
+                mutant["status"] = json!("Killed");
+                mutant["killedBy"] = killed_by.clone();
+            }
+        })
+        .and_then(|found| conclude(&found, &given()))
+        .unwrap()
+    };
+    for killed_by in [json!([]), json!([" "]), json!(["\u{200b}"]), Value::Null] {
+        let statement = nobody(killed_by);
+        assert_eq!(statement.result, Outcome::Inconclusive);
+        let told = &statement.findings[0].message;
+        assert!(
+            told.contains("10 bear no name of a test that failed"),
+            "{told}"
+        );
+    }
+    assert_eq!(nobody(json!(["0"])).result, Outcome::Approved);
+    let pit = PIT
+        .replace("SURVIVED", "KILLED")
+        .replace("NO_COVERAGE", "KILLED");
+    let pit = without(&pit, "<killingTest>", "</killingTest>");
+    let statement = conclude(&pit_read(&pit).unwrap(), &given()).unwrap();
+    assert_eq!(statement.result, Outcome::Inconclusive);
+}
+
+/// A text without what stands between two marks.
+fn without(text: &str, open: &str, close: &str) -> String {
+    let mut parts = text.split(open);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        text + part.split_once(close).map_or(part, |(_, rest)| rest)
+    })
+}
+
+#[test]
+fn a_test_run_that_ended_with_0_killed_nothing() {
+    let statement = cargo_with(|outcomes| {
+        for outcome in outcomes["outcomes"].as_array_mut().unwrap() {
+            if outcome["scenario"] != "Baseline" {
+                outcome["summary"] = json!("CaughtMutant");
+                let phases = outcome["phase_results"].as_array_mut().unwrap();
+                phases.last_mut().unwrap()["process_status"] = json!({ "Failure": 0 });
+            }
+        }
+    });
+    assert_eq!(statement.unwrap().result, Outcome::Inconclusive);
+}
+
+#[test]
+fn a_file_that_stands_twice_in_a_report_hides_no_survivor() {
+    let twice = STRYKER.replacen("\"files\":", "\"files\": {}, \"files\":", 1);
+    assert_ne!(twice, STRYKER);
+    let hidden = json!({"schemaVersion": "1", "files": {}}).to_string();
+    let hidden = hidden.replacen(
+        "\"files\":{}",
+        "\"files\":{\"a.js\":{\"mutants\":[]},\"a.js\":{\"mutants\":[]}}",
+        1,
+    );
+    for text in [twice, hidden] {
+        let told = stryker::read(&text, "").unwrap_err().0;
+        assert!(told.contains("stands twice"), "{told}");
+    }
+}

@@ -35,8 +35,10 @@ use operators::Edit;
 use syntax::{Language, Syntax};
 use undo::Undo;
 
+mod attributes;
 mod bodies;
 mod caution;
+mod comments;
 mod lines;
 mod operators;
 mod syntax;
@@ -153,67 +155,76 @@ pub fn rounds(file: &FileText, hunk: &ChangedHunk) -> Vec<Vec<Mutant>> {
     rounds
 }
 
+/// Whether a parser reads the language of a path, so that it is known where its texts and comments are.
+pub fn is_read(path: &str) -> bool {
+    Language::of(path).is_some()
+}
+
 /// Whether a hunk touches nothing but comments and blanks, on both sides, so that no test can see it.
 ///
 /// Asked of the parser alone: in a language without one, and where it does not understand the lines, the
-/// answer is no. Comments that tools obey (`//go:build`, `# coding:`, `#!`) are no mere comments.
+/// answer is no. Comments that tools obey (`//go:build`, `# coding:`, `#!`) are no mere comments. All that
+/// the file says must be as it was without the hunk, since a comment that is opened in one line may end in
+/// another and take the code between.
 pub fn only_comments(file: &FileText, hunk: &ChangedHunk) -> bool {
-    let place = Place::new(file, hunk);
-    if place.steps.is_empty() {
-        return false;
-    }
-    let old_path = file.change.old_path.as_ref().unwrap_or(&file.change.path);
-    let said = |path: &str, text: &Option<Vec<u8>>, bytes: Range<usize>| {
-        Language::of(path)?;
-        if bytes.is_empty() {
-            return Some(Vec::new());
-        }
-        let text = text.as_deref()?;
-        let syntax = Syntax::of(path, text)?;
-        // What stands before `import "C"` is a comment to Go and a program to its C compiler.
-        let holds_c = syntax.language == Language::Go && holds(text, b"import \"C\"");
-        let clear = syntax.understands(&bytes) && !holds_c;
-        clear.then(|| syntax.said(bytes)).flatten()
-    };
-    // Removed lines that were not found cannot be asked about.
-    let Some(removed) = place
-        .old_bytes(0..usize::MAX)
-        .or_else(|| place.removed.is_empty().then_some(0..0))
-    else {
-        return false;
-    };
-    let added = said(
-        &file.change.path,
-        &file.new,
-        place.bytes(place.added.clone()),
-    );
-    added.is_some() && added == said(old_path, &file.old, removed)
+    of_both_sides(file, hunk, &|[is, was]| {
+        is.syntax.said(true) == was.syntax.said(true)
+    })
 }
 
 /// Whether a hunk touches nothing but tests that stand among the code they test (`#[cfg(test)]`,
 /// `#[test]`), blanks and comments aside. Undoing a test makes no other test fail.
 ///
-/// Known for Rust alone: elsewhere tests have files of their own, which a policy leaves out by name.
+/// Known for Rust alone: elsewhere tests have files of their own, which a policy leaves out by name. All
+/// that the file says outside of its tests must be as it was without the hunk: a new `#[cfg(test)]` takes
+/// code away.
 pub fn only_tests(file: &FileText, hunk: &ChangedHunk) -> bool {
+    of_both_sides(file, hunk, &|sides| {
+        let alone = |side: &Side<'_>| side.syntax.tests_alone(side.bytes.clone());
+        let holds = |side: &Side<'_>| side.syntax.holds_a_test(side.bytes.clone());
+        let [is, was] = sides;
+        sides.iter().all(alone)
+            && sides.iter().any(holds)
+            && is.syntax.said(false) == was.syntax.said(false)
+    }) && !only_comments(file, hunk)
+}
+
+/// The file with a hunk, or without it.
+struct Side<'a> {
+    syntax: Syntax<'a>,
+    /// What the hunk is there.
+    bytes: Range<usize>,
+}
+
+/// Asks about a hunk of which the parser understands both sides, and in which every comment is a mere one.
+/// Of any other the answer is no.
+fn of_both_sides(
+    file: &FileText,
+    hunk: &ChangedHunk,
+    asked: &dyn Fn(&[Side<'_>; 2]) -> bool,
+) -> bool {
     let place = Place::new(file, hunk);
-    let old_path = file.change.old_path.as_ref().unwrap_or(&file.change.path);
-    // Whether a side is tests alone; `None` where it has no lines.
-    let side = |path: &str, text: &Option<Vec<u8>>, bytes: Range<usize>| {
-        let text = text.as_deref().filter(|_| !bytes.is_empty())?;
-        let syntax = Syntax::of(path, text);
-        Some(syntax.is_some_and(|it| it.understands(&bytes) && it.tests_alone(bytes)))
+    let (path, old_path) = (&file.change.path, file.change.old_path.as_ref());
+    let same = old_path.is_none_or(|old| Language::of(old) == Language::of(path));
+    // Removed lines that were not found cannot be asked about.
+    let found = place.removed.is_empty() || place.old_bytes(0..usize::MAX).is_some();
+    if place.steps.is_empty() || !same || !found {
+        return false;
+    }
+    let head = file.new.as_deref().unwrap_or_default();
+    let undone = place.without(&|_| true);
+    let added = place.bytes(place.added.clone());
+    let behind = head.len() - added.end;
+    let removed = added.start..undone.len().saturating_sub(behind).max(added.start);
+    let side = |text, bytes: Range<usize>| {
+        let syntax = Syntax::of(path, text)?;
+        let clear = syntax.understands(&bytes) && !syntax.is_steered(&bytes);
+        clear.then_some(Side { syntax, bytes })
     };
-    let added = side(
-        &file.change.path,
-        &file.new,
-        place.bytes(place.added.clone()),
-    );
-    let removed = match place.old_bytes(0..usize::MAX) {
-        Some(bytes) => side(old_path, &file.old, bytes),
-        None => (!place.removed.is_empty()).then_some(false),
+    let (Some(is), Some(was)) = (side(head, added), side(&undone, removed)) else {
+        return false;
     };
-    let alone = [added, removed].into_iter().flatten();
-    alone.reduce(|a, b| a && b) == Some(true) && !only_comments(file, hunk)
+    is.syntax.encoding() == was.syntax.encoding() && asked(&[is, was])
 }
 
 /// Whether a mutant is no text of its language any more, though the head is. Its tests would fail
@@ -281,10 +292,6 @@ fn mutant(file: &FileText, head: &[u8], place: &Place<'_>, edit: Edit) -> Mutant
             Some([&head[..start], &edit.with, &head[end..]].concat()),
         )],
     }
-}
-
-fn holds(text: &[u8], words: &[u8]) -> bool {
-    text.windows(words.len()).any(|window| window == words)
 }
 
 /// What was made already.

@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use tree_sitter::{InputEdit, Node, Parser, Point, Tree};
 
+use super::attributes::{makes_a_test, makes_all_tests};
+use super::comments;
 use super::lines::split;
 
 /// Larger files are not parsed: the tree takes many times their size.
@@ -88,6 +90,8 @@ pub(super) struct Syntax<'a> {
     /// Comments and strings, in order, none within another.
     comments: Vec<Range<usize>>,
     strings: Vec<Range<usize>>,
+    /// Of each comment, whether it is more than words.
+    steering: Vec<bool>,
     /// Tests among the code they test, in order.
     tests: Vec<Range<usize>>,
 }
@@ -106,6 +110,7 @@ impl<'a> Syntax<'a> {
             parser,
             comments: Vec::new(),
             strings: Vec::new(),
+            steering: Vec::new(),
             tests: Vec::new(),
         };
         let (mut comments, mut strings) = (Vec::new(), Vec::new());
@@ -120,6 +125,12 @@ impl<'a> Syntax<'a> {
             }
             !is_comment(kind) && !is_string(kind)
         });
+        let all = comments::all_steer(language, text);
+        let steers = |comment: &Range<usize>| {
+            let next = text.get(comment.end).copied();
+            all || comments::steers(language, &text[comment.clone()], next)
+        };
+        syntax.steering = comments.iter().map(steers).collect();
         (syntax.comments, syntax.strings) = (comments, strings);
         syntax.tests = tests.found;
         Some(syntax)
@@ -173,7 +184,7 @@ impl<'a> Syntax<'a> {
         !self.tree.root_node().has_error()
     }
 
-    /// Whether these bytes are blanks and comments alone.
+    /// Whether these bytes are blanks and mere comments alone.
     pub(super) fn is_idle(&self, bytes: Range<usize>) -> bool {
         let text = &self.text[bytes.clone()];
         let blank = |at: usize| text[at].is_ascii_whitespace();
@@ -188,7 +199,9 @@ impl<'a> Syntax<'a> {
                 comment += 1;
             }
             match self.comments.get(comment) {
-                Some(around) if around.start <= here => at = around.end - bytes.start,
+                Some(around) if around.start <= here && !self.steering[comment] => {
+                    at = around.end - bytes.start;
+                }
                 _ => return false,
             }
         }
@@ -201,15 +214,31 @@ impl<'a> Syntax<'a> {
         test.is_some_and(|test| test.start <= bytes.start && bytes.end <= test.end)
     }
 
-    /// Whether some lines belong to tests, but for blanks and comments between them.
+    /// Whether some lines belong to tests, but for blanks and mere comments between them.
     pub(super) fn tests_alone(&self, bytes: Range<usize>) -> bool {
+        let mut lines = self.lines(bytes);
+        lines.all(|line| self.is_idle(line.clone()) || self.is_test_line(line))
+    }
+
+    /// Whether a line that says something belongs to a test.
+    pub(super) fn holds_a_test(&self, bytes: Range<usize>) -> bool {
+        let mut lines = self.lines(bytes);
+        lines.any(|line| !self.is_idle(line.clone()) && self.is_test_line(line))
+    }
+
+    fn is_test_line(&self, line: Range<usize>) -> bool {
+        let text = &self.text[line.clone()];
+        // The end of the last line of a test lies behind it.
+        let end = line.start + text.trim_ascii_end().len();
+        self.is_test(&((line.start + indent(text)).min(end)..end))
+    }
+
+    /// The lines that these bytes hold, each with its end.
+    fn lines(&self, bytes: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let mut at = bytes.start;
-        split(&self.text[bytes]).iter().all(|line| {
-            let start = at;
+        split(&self.text[bytes]).into_iter().map(move |line| {
             at += line.len();
-            // The end of the last line of a test lies behind it.
-            let end = start + line.trim_ascii_end().len();
-            self.is_idle(start..at) || self.is_test(&(start + indent(line)..end))
+            at - line.len()..at
         })
     }
 
@@ -219,36 +248,67 @@ impl<'a> Syntax<'a> {
         string.is_some_and(|string| string.start < byte)
     }
 
-    /// What some lines say, line by line, without comments and blanks at their ends; lines of which
-    /// nothing is left are left out. `None` where a string goes over the end of a line, in which blanks
-    /// and marks of comments would be text.
-    pub(super) fn said(&self, bytes: Range<usize>) -> Option<Vec<Vec<u8>>> {
+    /// Whether a comment in these bytes is more than words. Blank lines speak to the comments beside them:
+    /// they part a comment from what it is about.
+    pub(super) fn is_steered(&self, bytes: &Range<usize>) -> bool {
+        let mut lines = self.lines(bytes.clone());
+        let blank = bytes.is_empty() || lines.any(|line| self.text[line].trim_ascii().is_empty());
+        // A line end before, and one behind, of two bytes at most.
+        let (start, end) = match blank {
+            true => (bytes.start.saturating_sub(3), bytes.end + 1),
+            false => (bytes.start, bytes.end),
+        };
+        let from = first_after(&self.comments, start);
+        let all = self.comments.iter().zip(&self.steering).skip(from);
+        let mut touched = all.take_while(|(comment, _)| comment.start < end);
+        touched.any(|(_, steers)| *steers)
+    }
+
+    /// What the file says, line by line, without comments and blanks at their ends; lines of which nothing
+    /// is left are left out. Where a text goes over the end of a line, or a `\` joins it to the next, the
+    /// line stands as it is: blanks and marks of comments may mean something there.
+    pub(super) fn said(&self, tests: bool) -> Vec<Vec<u8>> {
         let mut said = Vec::new();
-        let mut at = bytes.start;
-        for line in split(&self.text[bytes]) {
-            let end = at + line.len();
-            if self.in_string(at) || self.in_string(end) {
-                return None;
+        let mut joined = false;
+        for line in self.lines(0..self.text.len()) {
+            if !tests && self.is_test_line(line.clone()) {
+                continue;
             }
-            let mut words = Vec::new();
-            let mut from = at;
-            let mut comment = first_after(&self.comments, at);
-            while let Some(around) = self.comments.get(comment).filter(|c| c.start < end) {
-                if steers(&self.text[around.clone()]) {
-                    return None;
-                }
-                words.extend_from_slice(&self.text[from..around.start.max(from)]);
-                from = around.end.clamp(from, end);
-                comment += 1;
+            let text = &self.text[line.clone()];
+            let joins = text.trim_ascii_end().ends_with(b"\\");
+            let within = self.in_string(line.start) || self.in_string(line.end);
+            let follows = std::mem::replace(&mut joined, joins);
+            if within || joins || follows {
+                said.push(text.to_vec());
+                continue;
             }
-            words.extend_from_slice(&self.text[from..end]);
-            let words = words.trim_ascii_end();
+            let words = self.words(line);
             if !words.is_empty() {
-                said.push(words.to_vec());
+                said.push(words);
             }
-            at = end;
         }
-        Some(said)
+        said
+    }
+
+    /// A line without its comments, each of which parts words as a blank does.
+    fn words(&self, line: Range<usize>) -> Vec<u8> {
+        let mut words = Vec::new();
+        let mut from = line.start;
+        let comments = &self.comments[first_after(&self.comments, line.start)..];
+        for around in comments.iter().take_while(|c| c.start < line.end) {
+            words.extend_from_slice(&self.text[from..around.start.max(from)]);
+            words.push(b' ');
+            from = around.end.clamp(from, line.end);
+        }
+        words.extend_from_slice(&self.text[from..line.end]);
+        words.truncate(words.trim_ascii_end().len());
+        words
+    }
+
+    /// The encoding that a Python file names for itself.
+    pub(super) fn encoding(&self) -> Option<String> {
+        let python = self.language == Language::Python;
+        python.then(|| comments::encoding(self.text)).flatten()
     }
 
     /// Whether a changed content is still understood. Answers `true` where the file itself is not: the
@@ -302,7 +362,7 @@ impl Tests {
         if kind == "attribute_item" {
             let (start, test) = before.unwrap_or((bytes.start, false));
             *before = Some((start, test || makes_a_test(&said())));
-        } else if kind == "inner_attribute_item" && depth == 1 && makes_a_test(&said()) {
+        } else if kind == "inner_attribute_item" && depth == 1 && makes_all_tests(&said()) {
             self.found.clear();
             self.found.push(0..text.len());
         } else if let Some((start, true)) = before.take() {
@@ -311,18 +371,6 @@ impl Tests {
                 self.found.push(start..bytes.end);
             }
         }
-    }
-}
-
-/// `#[test]`, `#[runtime::test(...)]`, `#[cfg(test)]`, `#[cfg(all(test, ...))]`.
-fn makes_a_test(attribute: &str) -> bool {
-    let words = attribute.trim_start_matches(['#', '!', '[', ' ']);
-    let words = words.trim_end_matches([']', ' ']);
-    let name = words.split(['(', ' ']).next().unwrap_or_default();
-    let asked = words.contains("(test)") || words.contains("(test,") || words.contains(", test)");
-    match name {
-        "cfg" => asked && !words.contains("not(test"),
-        _ => matches!(name.rsplit("::").next(), Some("test" | "rstest" | "bench")),
     }
 }
 
@@ -413,13 +461,4 @@ pub(super) fn is_string(kind: &str) -> bool {
             | "regex"
             | "jsx_text"
     )
-}
-
-/// Comments that compilers and tools obey. Changing one is no change of a comment alone.
-fn steers(comment: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(comment);
-    let starts = ["#!", "//go:", "// +build", "//export ", "#cgo", "# cgo"];
-    let marks = ["coding:", "coding=", "@jsx", "sourceMappingURL", "#include"];
-    starts.iter().any(|start| text.starts_with(start))
-        || marks.iter().any(|mark| text.contains(mark))
 }

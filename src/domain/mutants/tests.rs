@@ -6,6 +6,7 @@ use super::*;
 use crate::domain::facts::ChangeKind;
 use crate::domain::testing::{file, hunk};
 
+mod exempt;
 mod kinds;
 mod languages;
 mod properties;

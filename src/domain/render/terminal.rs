@@ -54,6 +54,20 @@ pub fn hypothetical(supposed: &[String], colour: bool) -> String {
     lines.collect()
 }
 
+/// What is to be said after a tree that was made without a server: of these verifiers nothing could be seen.
+/// `place` is where the server answers.
+pub fn unseen(names: &[String], place: &str, colour: bool) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    let line = format!(
+        "not seen here: evidence that {} posted to the server; run this with its --database, or ask it: GET \
+         {place}",
+        names.join(" or ")
+    );
+    format!("\n{}\n", Paint(colour).with(MAGENTA, &text::line(&line)))
+}
+
 /// What was judged, under what, and how sure the facts are.
 fn about(verdict: &Verdict) -> String {
     let mut about = String::new();

@@ -673,3 +673,14 @@ proptest! {
         prop_assert_eq!(letters(&together), letters(&sentence));
     }
 }
+
+#[test]
+fn evidence_that_only_a_server_has_is_said_to_be_unseen_in_one_line_with_where_to_see_it() {
+    let names = ["nightly".to_owned(), "sealed".to_owned()];
+    let place = "/api/v1/repos/acme/shop/pulls/41";
+    insta::assert_snapshot!(terminal::unseen(&names, place, false), @r"
+
+    not seen here: evidence that nightly or sealed posted to the server; run this with its --database, or ask it: GET /api/v1/repos/acme/shop/pulls/41
+    ");
+    assert_eq!(terminal::unseen(&[], place, false), "");
+}

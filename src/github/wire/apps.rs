@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::{Account, AppAccount, need};
 use crate::domain::doctor::facts::{Delivered, Hook, Installation, Registration};
-use crate::domain::model::InstallationId;
+use crate::domain::model::{DeliveryId, InstallationId};
 use crate::domain::policy::lint::Methods;
+use crate::domain::redelivery::Attempt;
 use crate::github::Answer;
 
 #[derive(Debug, Deserialize)]
@@ -109,6 +110,42 @@ pub(in crate::github) fn delivered(value: Value) -> Answer<Delivered> {
         event: wire.event.unwrap_or_default(),
         code: need(WHAT, "status_code", wire.status_code)?,
         words: wire.status.unwrap_or_default(),
+    })
+}
+
+#[derive(Debug, Deserialize)]
+struct WireAttempt {
+    #[serde(default)]
+    id: Option<u64>,
+    #[serde(default)]
+    guid: Option<String>,
+    #[serde(default)]
+    delivered_at: Option<String>,
+    #[serde(default)]
+    event: Option<String>,
+    #[serde(default)]
+    action: Option<String>,
+    #[serde(default)]
+    status_code: Option<u16>,
+}
+
+/// One of `GET /app/hook/deliveries`, to find what did not arrive.
+pub(in crate::github) fn attempt(value: Value) -> Answer<Attempt> {
+    const WHAT: &str = "an attempt to deliver";
+    let wire: WireAttempt = super::read(WHAT, value)?;
+    let delivery = wire.guid.as_deref();
+    let delivery = delivery.and_then(|guid| DeliveryId::parse(guid).ok());
+    Ok(Attempt {
+        id: need(WHAT, "id", wire.id)?,
+        delivery: need(WHAT, "guid", delivery)?,
+        at: need(
+            WHAT,
+            "delivered_at",
+            super::time(wire.delivered_at.as_deref()),
+        )?,
+        event: wire.event.unwrap_or_default(),
+        action: wire.action,
+        code: need(WHAT, "status_code", wire.status_code)?,
     })
 }
 

@@ -4,18 +4,15 @@
 //! Keys are found through indexes, and woken once, however many wakes lead to them: a delivery costs
 //! what it says, not what is open.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use sqlx::sqlite::SqliteConnection;
 
+use super::concerned::{Touched, keys};
 use super::inbox::{self, Fate};
-use super::memory::{self, Loaded};
-use super::{dispatches, pulls, work};
-use crate::domain::memory::{
-    Change, Confirm, HeadMemory, IssuesMemory, PullMemory, RepoMemory, Wake,
-};
-use crate::domain::model::{HeadSha, Key, PullNumber, RepoId, Timestamp};
+use super::work;
+use crate::domain::memory::{Confirm, Wake};
+use crate::domain::model::{Key, Timestamp};
 use crate::store::{Absorbed, Stored};
 
 /// Applies what followed from a delivery and marks it. Nothing follows from one that does not wait:
@@ -39,6 +36,7 @@ pub async fn absorb(
             for change in &changes {
                 touched.apply(tx, change).await?;
             }
+            // No version can have moved: this transaction has the write lock.
             touched.save(tx).await?;
             wake(tx, &wakes, now).await
         }
@@ -46,124 +44,6 @@ pub async fn absorb(
             inbox::close(tx, seq, Fate::Dead, &why).await?;
             Ok(())
         }
-    }
-}
-
-/// The documents that changes are about, as changed so far.
-#[derive(Default)]
-struct Touched {
-    repos: BTreeMap<RepoId, Loaded<RepoMemory>>,
-    pulls: BTreeMap<(RepoId, PullNumber), Loaded<PullMemory>>,
-    heads: BTreeMap<(RepoId, HeadSha), Loaded<HeadMemory>>,
-    issues: BTreeMap<RepoId, Loaded<IssuesMemory>>,
-}
-
-impl Touched {
-    async fn apply(&mut self, tx: &mut SqliteConnection, change: &Change) -> Stored<()> {
-        match change {
-            Change::Repo(known) | Change::RepoSeen(known) => {
-                self.repo(tx, known.id).await?.apply(change);
-            }
-            Change::RepoInactive(repo) | Change::Tip { repo, .. } => {
-                self.repo(tx, *repo).await?.apply(change);
-            }
-            Change::InstallationActive(installation, _) => {
-                // Repositories that this very delivery told of are not in the table yet.
-                let mut concerned: BTreeSet<RepoId> = self.repos.keys().copied().collect();
-                concerned.extend(memory::repos_of(tx, *installation).await?);
-                for repo in concerned {
-                    self.repo(tx, repo).await?.apply(change);
-                }
-            }
-            Change::Pull(repo, pull) => self.pull(tx, *repo, pull.number).await?.apply(change),
-            Change::Review(repo, number, _)
-            | Change::Comment(repo, number, _)
-            | Change::CommentGone(repo, number, _)
-            | Change::Hold(repo, number, _)
-            | Change::Unhold(repo, number, _)
-            | Change::Verify(repo, number, _)
-            | Change::Asked(repo, number, _) => self.pull(tx, *repo, *number).await?.apply(change),
-            Change::Run(repo, run) => self.head(tx, *repo, &run.head).await?.apply(change),
-            Change::SuiteRerun(repo, head, _) | Change::Status(repo, head, _) => {
-                self.head(tx, *repo, head).await?.apply(change);
-            }
-            Change::IssueTouched(repo, ..) | Change::AskedOnIssue(repo, ..) => {
-                self.issues(tx, *repo).await?.apply(change);
-            }
-            Change::Workflow(repo, run) => self.head(tx, *repo, &run.head).await?.apply(change),
-        }
-        Ok(())
-    }
-
-    async fn repo(&mut self, tx: &mut SqliteConnection, repo: RepoId) -> Stored<&mut RepoMemory> {
-        let loaded = match self.repos.entry(repo) {
-            Entry::Occupied(here) => here.into_mut(),
-            Entry::Vacant(place) => place.insert(memory::load_repo(tx, repo).await?),
-        };
-        Ok(&mut loaded.value)
-    }
-
-    async fn pull(
-        &mut self,
-        tx: &mut SqliteConnection,
-        repo: RepoId,
-        number: PullNumber,
-    ) -> Stored<&mut PullMemory> {
-        let loaded = match self.pulls.entry((repo, number)) {
-            Entry::Occupied(here) => here.into_mut(),
-            Entry::Vacant(place) => place.insert(pulls::load(tx, repo, number).await?),
-        };
-        Ok(&mut loaded.value)
-    }
-
-    async fn issues(
-        &mut self,
-        tx: &mut SqliteConnection,
-        repo: RepoId,
-    ) -> Stored<&mut IssuesMemory> {
-        let loaded = match self.issues.entry(repo) {
-            Entry::Occupied(here) => here.into_mut(),
-            Entry::Vacant(place) => place.insert(dispatches::load_issues(tx, repo).await?),
-        };
-        Ok(&mut loaded.value)
-    }
-
-    async fn head(
-        &mut self,
-        tx: &mut SqliteConnection,
-        repo: RepoId,
-        head: &HeadSha,
-    ) -> Stored<&mut HeadMemory> {
-        let loaded = match self.heads.entry((repo, head.clone())) {
-            Entry::Occupied(here) => here.into_mut(),
-            Entry::Vacant(place) => place.insert(memory::load_head(tx, repo, head).await?),
-        };
-        Ok(&mut loaded.value)
-    }
-
-    /// Writes what changed. Versions cannot have moved: this transaction has the write lock.
-    async fn save(self, tx: &mut SqliteConnection) -> Stored<()> {
-        for (repo, loaded) in &self.repos {
-            if loaded.changed()? {
-                memory::save_repo(tx, *repo, &loaded.value, loaded.version).await?;
-            }
-        }
-        for ((repo, number), loaded) in &self.pulls {
-            if loaded.changed()? {
-                pulls::save(tx, *repo, *number, &loaded.value, loaded.version).await?;
-            }
-        }
-        for (repo, loaded) in &self.issues {
-            if loaded.changed()? {
-                dispatches::save_issues(tx, *repo, &loaded.value, loaded.version).await?;
-            }
-        }
-        for ((repo, head), loaded) in &self.heads {
-            if loaded.changed()? {
-                memory::save_head(tx, *repo, head, &loaded.value, loaded.version).await?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -184,30 +64,4 @@ pub async fn wake(
         work::wake(tx, &key, confirm, now).await?;
     }
     Ok(())
-}
-
-async fn keys(tx: &mut SqliteConnection, wake: &Wake) -> Stored<Vec<Key>> {
-    let of_pulls = |repo: RepoId, numbers: Vec<PullNumber>| {
-        numbers
-            .into_iter()
-            .map(|number| Key::Pull(repo, number))
-            .collect::<Vec<_>>()
-    };
-    Ok(match wake {
-        Wake::Key(key) => vec![key.clone()],
-        Wake::Head(repo, head) => {
-            let found = of_pulls(*repo, pulls::with_head(tx, *repo, head).await?);
-            if found.is_empty() && !memory::is_nobodys_head(tx, *repo, head).await? {
-                vec![Key::Head(*repo, head.clone())]
-            } else {
-                found
-            }
-        }
-        Wake::Base(repo, base) => of_pulls(*repo, pulls::into_base(tx, *repo, base).await?),
-        Wake::Installation(installation) => memory::active_repos_of(tx, *installation)
-            .await?
-            .into_iter()
-            .map(Key::Repo)
-            .collect(),
-    })
 }

@@ -6,22 +6,10 @@
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::rows::{corrupt, count, document, integer, json, micros, time};
-use crate::domain::evidence::{Carrier, Posted};
+use super::rows::{CARRIER, corrupt, count, document, integer, json, micros, time, verifier};
+use crate::domain::evidence::Posted;
 use crate::domain::model::{HeadSha, PostedId, RepoId};
 use crate::store::{EVIDENCE_PER_HEAD, NewEvidence, Placed, Stored};
-
-const CARRIER: &str = "the carrier of posted evidence";
-
-/// What tells one verifier from another, whatever the policy calls it: the proven identity alone.
-fn verifier(carrier: &Carrier) -> Stored<String> {
-    match carrier {
-        // The ref is not part of it: one file is one verifier.
-        Carrier::Workflow { path, .. } => Ok(format!("workflow:{path}")),
-        Carrier::Key(key) => Ok(format!("key:{key}")),
-        other => json(CARRIER, other),
-    }
-}
 
 /// Keeps a document, unless there is one already.
 pub async fn place(tx: &mut SqliteConnection, new: &NewEvidence) -> Stored<Placed> {

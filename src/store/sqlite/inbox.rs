@@ -127,6 +127,19 @@ pub async fn dead_letters(db: &mut SqliteConnection, limit: u32) -> Stored<Vec<D
         .collect()
 }
 
+/// Which of these have come. One look by the unique id each: a sweep asks for few.
+pub async fn known(db: &mut SqliteConnection, ids: &[DeliveryId]) -> Stored<Vec<DeliveryId>> {
+    let mut known = Vec::new();
+    for id in ids {
+        let row = sqlx::query("select 1 from deliveries where id = $1")
+            .bind(id.as_str())
+            .fetch_optional(&mut *db)
+            .await?;
+        known.extend(row.map(|_| id.clone()));
+    }
+    Ok(known)
+}
+
 /// How many deliveries are in which state; costs the same however many there are.
 pub async fn counts(db: &mut SqliteConnection) -> Stored<InboxCounts> {
     let rows = sqlx::query("select state, n from delivery_counts")

@@ -19,15 +19,56 @@
 //! A database in memory lives as long as its one connection, which then both reads and writes.
 
 mod absorb;
-mod dispatches;
-mod effects;
+pub mod backup;
 mod evidence;
 mod inbox;
-mod ledger;
-mod memory;
-mod pulls;
 mod rows;
+mod upkeep;
 mod work;
+
+// What is the same on both databases, written once (`src/store/both`).
+#[path = "../both/columns.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod columns;
+#[path = "../both/concerned.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod concerned;
+#[path = "../both/dispatches.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod dispatches;
+#[path = "../both/effects.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod effects;
+#[path = "../both/chain.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod ledger;
+#[path = "../both/memory.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod memory;
+#[path = "../both/notes.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod notes;
+#[path = "../both/pulls.rs"]
+#[allow(clippy::duplicate_mod, reason = "one text for two databases")]
+mod pulls;
+
+/// Where the databases want to be asked by other words: each has its own idea of a truth value, and its
+/// partial indexes serve only that.
+mod sql {
+    /// Open pull requests with a head.
+    pub const WITH_HEAD: &str =
+        "select number from pulls where repo = $1 and head = $2 and open = 1 order by number";
+    /// Open pull requests into a base.
+    pub const INTO_BASE: &str =
+        "select number from pulls where repo = $1 and base = $2 and open = 1 order by number";
+    /// Open pull requests of one repository or of all, oldest first, with what passes keep about them.
+    pub const OPEN: &str = "select pulls.repo, pulls.number, pulls.pull, repos.document as repo_document, \
+         records.document as record from pulls \
+         join repos on repos.id = pulls.repo \
+         left join records on records.repo = pulls.repo and records.number = pulls.number \
+         where pulls.open = 1 and ($1 is null or pulls.repo = $1) \
+         order by pulls.created, pulls.repo, pulls.number";
+}
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -38,11 +79,12 @@ use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
+use sqlx::sqlite::{SqliteConnection as Db, SqliteRow as DbRow};
 use sqlx::{SqlSafeStr, Sqlite as Database, Transaction};
 
 use super::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
-    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
+    NewDelivery, NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 use crate::domain::dispatch;
 use crate::domain::evidence::Posted;
@@ -51,7 +93,9 @@ use crate::domain::ledger::{Draft, Entry};
 use crate::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory, Wake,
 };
-use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
+use crate::domain::model::{
+    BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
+};
 
 /// How many connections read.
 const READERS: u32 = 4;
@@ -178,7 +222,14 @@ fn migrator() -> Migrator {
         include_str!("../migrations/sqlite/0003_evidence.sql").into_sql_str(),
         false,
     );
-    Migrator::with_migrations(vec![initial, dispatch, evidence])
+    let notes = Migration::new(
+        5,
+        "notes".into(),
+        MigrationType::Simple,
+        include_str!("../migrations/sqlite/0005_notes.sql").into_sql_str(),
+        false,
+    );
+    Migrator::with_migrations(vec![initial, dispatch, evidence, notes])
 }
 
 #[async_trait]
@@ -208,6 +259,21 @@ impl Store for Sqlite {
 
     async fn inbox(&self) -> Stored<InboxCounts> {
         inbox::counts(&mut *self.read().await?).await
+    }
+
+    async fn known_deliveries(&self, ids: &[DeliveryId]) -> Stored<Vec<DeliveryId>> {
+        inbox::known(&mut *self.read().await?, ids).await
+    }
+
+    async fn note(&self, name: &str) -> Stored<Versioned<serde_json::Value>> {
+        notes::load(&mut *self.read().await?, name).await
+    }
+
+    async fn write_note(&self, name: &str, note: &Versioned<serde_json::Value>) -> Stored<bool> {
+        let mut tx = self.write_lightly().await?;
+        let written = notes::save(&mut tx, name, note).await?;
+        tx.commit().await?;
+        Ok(written)
     }
 
     async fn wake(&self, keys: &[(Key, Confirm)], not_before: Timestamp) -> Stored<()> {
@@ -430,6 +496,18 @@ impl Store for Sqlite {
 
     async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
         ledger::of(&mut *self.read().await?, repo, number).await
+    }
+
+    async fn prune(&self, keep: Keep, limit: u32) -> Stored<u64> {
+        let old = upkeep::old(&mut *self.read().await?, keep.rest, limit).await?;
+        let mut tx = self.write_lightly().await?;
+        let gone = upkeep::prune(&mut tx, old, keep, limit).await?;
+        tx.commit().await?;
+        Ok(gone)
+    }
+
+    async fn figures(&self) -> Stored<Figures> {
+        upkeep::figures(&mut *self.read().await?).await
     }
 
     async fn ping(&self) -> Stored<()> {

@@ -129,6 +129,19 @@ macro_rules! every_sentence {
                 evidence_is_there_after_a_restart_and_still_known,
                 of_two_who_post_at_once_one_is_first_and_the_other_is_told,
             ;
+            upkeep:
+                what_belongs_to_pulls_closed_long_ago_goes_and_nothing_else_does,
+                the_ledger_and_records_stay_however_old_they_are,
+                the_bytes_of_an_old_dead_letter_go_and_its_reason_stays,
+                an_id_is_forgotten_after_its_own_time_and_never_while_it_waits,
+                a_batch_is_not_larger_than_was_asked_for,
+                figures_tell_what_waits_and_what_is_worked_on,
+            ;
+            notes:
+                a_note_is_kept_under_its_name_and_outlives_a_restart,
+                of_two_who_read_the_same_note_one_writes_it,
+                deliveries_that_came_are_known_whatever_became_of_them,
+            ;
             crowd:
                 many_workers_never_share_a_key_and_lose_no_wake,
                 many_writers_keep_the_ledger_one_chain,
@@ -139,6 +152,7 @@ macro_rules! every_sentence {
 }
 
 // After the macros, so that they can be used in them.
+mod backup;
 mod crowd;
 mod effects;
 mod evidence;
@@ -146,6 +160,9 @@ mod given;
 mod inbox;
 mod memory;
 mod model;
+mod notes;
+mod postgres;
 mod sqlite;
+mod upkeep;
 mod wakes;
 mod work;

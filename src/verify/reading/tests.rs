@@ -174,9 +174,9 @@ fn reports_of_an_earlier_run_are_taken_away_and_patterns_find_those_of_this_one(
         write(path);
     }
     let reports = Reports::new(&["./one.xml".to_owned(), "**/target/r/*.xml".to_owned()]).unwrap();
-    assert_eq!(reports.found(work).len(), 3);
+    assert_eq!(reports.found(&Beneath::open(work).unwrap()).len(), 3);
     reports.clear(work);
-    assert!(reports.found(work).is_empty());
+    assert!(reports.found(&Beneath::open(work).unwrap()).is_empty());
     assert!(work.join("a/target/r/no.txt").exists());
     let tests = Tests::read(ran(End::Code(0), ""), &reports, work);
     assert!(matches!(health(&tests), Health::Unclear(why) if why.contains("no JUnit report")));
@@ -184,4 +184,32 @@ fn reports_of_an_earlier_run_are_taken_away_and_patterns_find_those_of_this_one(
     let tests = Tests::read(ran(End::Code(0), ""), &reports, work);
     assert!(tests.oddity.unwrap().starts_with("one.xml: "));
     assert!(Reports::new(&["[".to_owned()]).is_err());
+}
+
+/// What was not there while a file was loaded was missed by no test; what a test called was.
+#[test]
+fn without_a_build_a_file_that_does_not_load_is_no_kill() {
+    let fails = |output: &str| {
+        fate(
+            &unknown(End::Code(0), ""),
+            &unknown(End::Code(1), output),
+            false,
+        )
+    };
+    for output in [
+        "check.sh: 3: ./src/pay.sh: Syntax error: end of file unexpected (expecting \"}\")",
+        "./src/pay.sh: line 2: syntax error near unexpected token `('",
+        "Traceback (most recent call last):\n  File \"t.py\", line 1, in <module>\n    import pay\n  File \"pay.py\", line 2, in <module>\n    LIMIT = limit()\nNameError: name 'limit' is not defined",
+        "ReferenceError: limit is not defined\n    at Object.<anonymous> (/w/pay.js:2:1)\n    at Module._compile (node:internal)",
+        "pay.c:3:5: error: expected ';' before 'return'",
+    ] {
+        assert_eq!(fails(output).status, MutantStatus::Unviable, "{output}");
+    }
+    for output in [
+        "Traceback (most recent call last):\n  File \"t.py\", line 9, in <module>\n    main()\n  File \"t.py\", line 4, in main\n    limit()\nNameError: name 'limit' is not defined",
+        "ReferenceError: limit is not defined\n    at main (/w/t.js:2:1)\n    at Object.<anonymous> (/w/t.js:4:1)",
+        "sum is wrong",
+    ] {
+        assert_eq!(fails(output).status, MutantStatus::Killed, "{output}");
+    }
 }

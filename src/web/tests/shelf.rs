@@ -9,10 +9,12 @@ use crate::domain::ledger::{Draft, Entry};
 use crate::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory,
 };
-use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
+use crate::domain::model::{
+    BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
+};
 use crate::store::{
-    Absorbed, Accepted, Begun, DeadLetter, Ended, Finish, InboxCounts, Lease, NewDelivery,
-    NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
+    Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
+    NewDelivery, NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
 
 /// What is on the shelf.
@@ -68,6 +70,15 @@ impl Store for Shelf {
     async fn inbox(&self) -> Stored<InboxCounts> {
         self.answers().map(|()| self.inbox)
     }
+    async fn known_deliveries(&self, _: &[DeliveryId]) -> Stored<Vec<DeliveryId>> {
+        unreachable!("no page asks which deliveries came")
+    }
+    async fn note(&self, _name: &str) -> Stored<Versioned<Value>> {
+        self.answers().map(|()| Versioned::default())
+    }
+    async fn write_note(&self, _: &str, _: &Versioned<Value>) -> Stored<bool> {
+        unreachable!("no page writes a note")
+    }
     async fn dead_letters(&self, _limit: u32) -> Stored<Vec<DeadLetter>> {
         Ok(self.letters.clone())
     }
@@ -113,6 +124,15 @@ impl Store for Shelf {
             .filter(|entry| entry.number == Some(number));
         Ok(its.cloned().collect())
     }
+    async fn prune(&self, _keep: Keep, _limit: u32) -> Stored<u64> {
+        unreachable!("nothing is let go for a page")
+    }
+
+    async fn figures(&self) -> Stored<Figures> {
+        self.answers()?;
+        Ok(Figures::default())
+    }
+
     async fn ping(&self) -> Stored<()> {
         self.answers()
     }

@@ -162,7 +162,16 @@ fn what_was_not_killed_by_a_named_test_proves_nothing() {
         assert!(told.starts_with("mutation_check waiting"), "{told}");
         assert!(told.contains(words), "{told}");
     }
-    for by in [json!([]), json!([""]), json!(["  "])] {
+    let unseen = [
+        "",
+        "  ",
+        "\u{200b}",
+        "\u{3164}",
+        "\u{2800}",
+        " \u{2060}\u{feff}",
+        "\u{0}",
+    ];
+    for by in [json!([]), json!(unseen)] {
         let mut nobody = mutant("m1", 40, "killed");
         nobody["killed_by"] = by;
         assert_eq!(state(&tried(&[nobody]), GATE), "waiting");
@@ -490,16 +499,34 @@ fn a_comparison_of_another_head_or_base_is_a_gap() {
 }
 
 #[test]
-fn changes_of_blanks_alone_ask_for_nothing() {
+fn changes_of_blanks_alone_ask_for_nothing_where_nobody_can_tell_them_from_texts() {
     let blank = changing(vec![file(
-        "src/start.rs",
+        "src/start.sh",
         vec![hunk(40, &["  "], &["", "\t"])],
     )]);
     assert_eq!(state(&blank, GATE), "skipped");
     let mut textless = hunk(50, &[], &[]);
     (textless.new_lines, textless.old_lines) = (3, 1);
-    let unknown = changing(vec![file("src/start.rs", vec![textless])]);
+    let unknown = changing(vec![file("src/start.sh", vec![textless])]);
     assert_eq!(state(&unknown, GATE), "waiting");
+}
+
+#[test]
+fn a_blank_line_that_may_stand_within_a_text_waits_for_who_reads_the_file() {
+    let blank = || vec![file("src/start.rs", vec![hunk(40, &[" "], &[])])];
+    let elsewhere = vec![file("src/start.rs", vec![hunk(50, &[" "], &[])])];
+    assert_eq!(state(&changing(elsewhere), GATE), "waiting");
+    let judged = |kind: &str, status: &str| {
+        let mut lines = mutant("m1", 40, status);
+        lines["kind"] = json!(kind);
+        lines["killed_by"] = json!([]);
+        let mut snapshot = tried(&[lines]);
+        known(&mut snapshot.pull).changed_files = Some(1);
+        known(&mut snapshot.comparison).files = Listing::whole(blank());
+        state(&snapshot, GATE)
+    };
+    assert_eq!(judged("only_comments", "skipped"), "satisfied");
+    assert_eq!(judged("revert_hunk", "survived"), "failed");
 }
 
 #[test]

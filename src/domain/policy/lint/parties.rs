@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Facts, Findings, Producer, Severity, Step, Subject, checks};
 use crate::domain::facts::Fetched;
-use crate::domain::model::ActorKind;
+use crate::domain::model::{ActorKind, VerifierName};
 use crate::domain::policy::nearest::nearest;
 use crate::domain::policy::{Identity, Party, Policy, Verifier};
 
@@ -14,6 +14,7 @@ pub(super) fn judge(policy: &Policy, facts: &Facts, findings: &mut Findings<'_>)
         identity(verifier, facts, findings);
         used(policy, verifier, findings);
     }
+    unasked(policy, findings);
     overlap(policy, findings);
     for (index, author) in policy.agents.authors.iter().enumerate() {
         let at = [Step::Key("agents"), Step::Key("authors"), Step::Item(index)];
@@ -105,21 +106,54 @@ fn app(slug: &str, at: &[Step<'_>], facts: &Facts, findings: &mut Findings<'_>) 
     }
 }
 
-/// A verifier whose evidence no gate reads.
-fn used(policy: &Policy, verifier: &Verifier, findings: &mut Findings<'_>) {
+/// Whether a gate reads the evidence of a verifier.
+fn is_read(policy: &Policy, name: &VerifierName) -> bool {
     let gates = &policy.gates;
-    let name = &verifier.name;
     let certifies = gates.certification.as_ref();
     let mutates = gates.mutation_check.as_ref();
-    let read = gates.second_verifier.is_some()
+    gates.second_verifier.is_some()
         || !gates.exercised.is_empty()
         || certifies.is_some_and(|by| by.contains(name))
-        || mutates.is_some_and(|gate| gate.by.is_empty() || gate.by.contains(name));
-    if !read {
+        || mutates.is_some_and(|gate| gate.by.is_empty() || gate.by.contains(name))
+}
+
+/// A verifier whose evidence no gate reads.
+fn used(policy: &Policy, verifier: &Verifier, findings: &mut Findings<'_>) {
+    let name = &verifier.name;
+    if !is_read(policy, name) {
         let at = [Step::Key("verifiers"), Step::Key(name.as_str())];
         let what = format!("no gate reads what the verifier `{name}` reports");
         let mend = "ask for `second_verifier`, name it under a gate's `by`, or remove it";
         findings.warning(Subject::Dead, &at, what, mend);
+    }
+}
+
+/// Workflows alone could report, and nobody is named to start one. An App hears of each pull request, a
+/// person is told by GitHub, and whoever has a key may be anything: only a workflow never begins unasked.
+/// Another workflow may call it, which cannot be seen from here: hence a warning.
+fn unasked(policy: &Policy, findings: &mut Findings<'_>) {
+    let mut read = policy.verifiers_in_order();
+    read.retain(|verifier| is_read(policy, &verifier.name));
+    let mut paths = read.iter().map(|verifier| match &verifier.identity {
+        Identity::Workflow(path) if verifier.request.is_none() => Some(path),
+        _ => None,
+    });
+    let (Some(first), Some(Some(path))) = (read.first(), paths.next()) else {
+        return;
+    };
+    if paths.all(|path| path.is_some()) {
+        let at = [
+            Step::Key("verifiers"),
+            Step::Key(first.name.as_str()),
+            Step::Key("workflow"),
+        ];
+        let what = "no verifier that a gate reads has a `request`: Countersign starts none, and every pull \
+                    request waits until somebody does";
+        let mend = format!(
+            "add `request: {{ workflow: {path} }}`; where another workflow calls it for each pull request, \
+             those from forks wait all the same (GitHub gives their runs no identity token)"
+        );
+        findings.warning(Subject::Verifier, &at, what.to_owned(), &mend);
     }
 }
 

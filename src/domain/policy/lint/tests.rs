@@ -811,3 +811,45 @@ fn a_verifier_is_read_by_the_gates_that_name_it_and_by_those_that_name_nobody() 
     ));
     assert!(dead("certification: { by: [other] }"));
 }
+
+#[test]
+fn workflows_alone_that_nobody_starts_are_warned_of_with_the_line_to_add() {
+    let by = |verifiers: &str| {
+        POLICY.replace(
+            "  codex: { app: codex-verify, vendor: openai }\n",
+            verifiers,
+        )
+    };
+    let nightly = "  nightly: { workflow: .github/workflows/verify.yml, vendor: github }\n";
+    let sealed = format!("  sealed: {{ key: {}, vendor: lamps }}\n", "0a".repeat(32));
+    insta::assert_snapshot!(told(&by(nightly), &facts()), @r"
+    Warning 4:24 verifiers.nightly.workflow: no verifier that a gate reads has a `request`: Countersign starts none, and every pull request waits until somebody does
+      add `request: { workflow: .github/workflows/verify.yml }`; where another workflow calls it for each pull request, those from forks wait all the same (GitHub gives their runs no identity token)
+    ");
+    let asked = nightly.replace(" }", ", request: { label: verify } }");
+    let second = nightly
+        .replace("nightly", "weekly")
+        .replace("verify.yml", "weekly.yml");
+    for nothing in [
+        &asked,
+        &format!(
+            "{nightly}{}",
+            asked
+                .replace("nightly", "asked")
+                .replace("verify.yml", "asked.yml")
+        ),
+        &format!("{nightly}  codex: {{ app: codex-verify, vendor: openai }}\n"),
+        &format!("{nightly}  alice: {{ user: alice, vendor: human }}\n"),
+        &format!("{nightly}{sealed}"),
+    ] {
+        assert_eq!(told(&by(nothing), &facts()), "", "{nothing}");
+    }
+    let both = found(&by(&format!("{nightly}{second}")), &facts());
+    assert_eq!(both.len(), 1, "{both:#?}");
+
+    // Nor where no gate reads them: that is said already.
+    let idle = by(nightly).replace("  second_verifier: { count: 1 }\n", "");
+    let idle = told(&idle, &facts());
+    assert!(idle.contains("no gate reads"), "{idle}");
+    assert!(!idle.contains("`request`"), "{idle}");
+}

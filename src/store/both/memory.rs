@@ -4,71 +4,22 @@
 //! found without reading documents stands in columns beside them, taken from the document at every
 //! write, so that the two cannot tell different stories.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::rows::{document, integer, json, micros, repo_id};
+use super::Db;
+use super::rows::{document, in_lower_case, integer, json, micros, read, repo_id};
 use crate::domain::memory::{HeadMemory, RepoMemory};
 use crate::domain::model::{HeadSha, InstallationId, RepoId, RepoName};
-use crate::store::{Stored, Versioned};
-
-/// A document as it was loaded, with the text it had then.
-pub struct Loaded<T> {
-    /// The document; the default where nothing is remembered.
-    pub value: T,
-    /// Its version; 0 where nothing is remembered.
-    pub version: i64,
-    what: &'static str,
-    text: String,
-}
-
-impl<T: Default + Serialize + DeserializeOwned> Loaded<T> {
-    /// Reads a row of the columns `version` and `document`, or takes the default where there is none.
-    pub fn read(what: &'static str, row: Option<SqliteRow>) -> Stored<Self> {
-        let (value, version, text) = match row {
-            None => {
-                let value = T::default();
-                let text = json(what, &value)?;
-                (value, 0, text)
-            }
-            Some(row) => {
-                let text: String = row.try_get("document")?;
-                (document(what, &text)?, row.try_get("version")?, text)
-            }
-        };
-        Ok(Self {
-            value,
-            version,
-            what,
-            text,
-        })
-    }
-
-    /// Whether the document says something else than when it was loaded. A repeated delivery changes
-    /// nothing, and then costs no write and voids no pass's reading.
-    pub fn changed(&self) -> Stored<bool> {
-        Ok(json(self.what, &self.value)? != self.text)
-    }
-}
-
-impl<T> From<Loaded<T>> for Versioned<T> {
-    fn from(loaded: Loaded<T>) -> Self {
-        Self {
-            value: loaded.value,
-            version: loaded.version,
-        }
-    }
-}
+use crate::store::Stored;
+pub use crate::store::values::Loaded;
 
 /// What is remembered of a repository.
-pub async fn load_repo(db: &mut SqliteConnection, repo: RepoId) -> Stored<Loaded<RepoMemory>> {
+pub async fn load_repo(db: &mut Db, repo: RepoId) -> Stored<Loaded<RepoMemory>> {
     let row = sqlx::query("select version, document from repos where id = $1")
         .bind(integer(repo.get())?)
         .fetch_optional(db)
         .await?;
-    Loaded::read("what is remembered of a repository", row)
+    read("what is remembered of a repository", row)
 }
 
 /// Writes a repository's document, unless it was written since `version`; tells whether it did.
@@ -77,7 +28,7 @@ pub async fn load_repo(db: &mut SqliteConnection, repo: RepoId) -> Stored<Loaded
 /// would tell of the former holder's new name may be late or lost. Saying a name *again* claims
 /// nothing, or a late word about the former holder would take the name back.
 pub async fn save_repo(
-    tx: &mut SqliteConnection,
+    tx: &mut Db,
     repo: RepoId,
     memory: &RepoMemory,
     version: i64,
@@ -91,7 +42,7 @@ pub async fn save_repo(
         "insert into repos (id, version, named, name, installation, active, document) \
          values ($1, $2 + 1, $3, $3, $4, $5, $6) \
          on conflict (id) do update set version = excluded.version, \
-         name = case when repos.named is excluded.named then repos.name else excluded.name end, \
+         name = case when repos.named is not distinct from excluded.named then repos.name else excluded.name end, \
          named = excluded.named, installation = excluded.installation, \
          active = excluded.active, document = excluded.document \
          where repos.version = $2",
@@ -117,12 +68,8 @@ pub async fn save_repo(
     Ok(true)
 }
 
-fn in_lower_case(name: &RepoName) -> String {
-    name.to_string().to_ascii_lowercase()
-}
-
 /// The repository with this name: the one that holds it, or the one that had it last.
-pub async fn repo_named(db: &mut SqliteConnection, name: &RepoName) -> Stored<Option<RepoId>> {
+pub async fn repo_named(db: &mut Db, name: &RepoName) -> Stored<Option<RepoId>> {
     let row = sqlx::query(
         "select id from repos where named = $1 order by name is null, active desc limit 1",
     )
@@ -133,7 +80,7 @@ pub async fn repo_named(db: &mut SqliteConnection, name: &RepoName) -> Stored<Op
 }
 
 /// Every repository in which the App may act, by name.
-pub async fn active_repos(db: &mut SqliteConnection) -> Stored<Vec<RepoMemory>> {
+pub async fn active_repos(db: &mut Db) -> Stored<Vec<RepoMemory>> {
     let rows = sqlx::query("select document from repos where active order by named, id")
         .fetch_all(db)
         .await?;
@@ -148,10 +95,7 @@ pub async fn active_repos(db: &mut SqliteConnection) -> Stored<Vec<RepoMemory>> 
 }
 
 /// Every known repository of an installation.
-pub async fn repos_of(
-    db: &mut SqliteConnection,
-    installation: InstallationId,
-) -> Stored<Vec<RepoId>> {
+pub async fn repos_of(db: &mut Db, installation: InstallationId) -> Stored<Vec<RepoId>> {
     let rows = sqlx::query("select id from repos where installation = $1 order by id")
         .bind(integer(installation.get())?)
         .fetch_all(db)
@@ -160,10 +104,7 @@ pub async fn repos_of(
 }
 
 /// The repositories of an installation in which the App may act.
-pub async fn active_repos_of(
-    db: &mut SqliteConnection,
-    installation: InstallationId,
-) -> Stored<Vec<RepoId>> {
+pub async fn active_repos_of(db: &mut Db, installation: InstallationId) -> Stored<Vec<RepoId>> {
     let rows = sqlx::query("select id from repos where installation = $1 and active order by id")
         .bind(integer(installation.get())?)
         .fetch_all(db)
@@ -172,22 +113,18 @@ pub async fn active_repos_of(
 }
 
 /// What is remembered of a commit.
-pub async fn load_head(
-    db: &mut SqliteConnection,
-    repo: RepoId,
-    head: &HeadSha,
-) -> Stored<Loaded<HeadMemory>> {
+pub async fn load_head(db: &mut Db, repo: RepoId, head: &HeadSha) -> Stored<Loaded<HeadMemory>> {
     let row = sqlx::query("select version, document from heads where repo = $1 and head = $2")
         .bind(integer(repo.get())?)
         .bind(head.as_str())
         .fetch_optional(db)
         .await?;
-    Loaded::read("what is remembered of a commit", row)
+    read("what is remembered of a commit", row)
 }
 
 /// Writes a commit's document, unless it was written since `version`; tells whether it did.
 pub async fn save_head(
-    tx: &mut SqliteConnection,
+    tx: &mut Db,
     repo: RepoId,
     head: &HeadSha,
     memory: &HeadMemory,
@@ -211,11 +148,7 @@ pub async fn save_head(
 }
 
 /// Whether GitHub already said that a commit is no open pull request's head.
-pub async fn is_nobodys_head(
-    db: &mut SqliteConnection,
-    repo: RepoId,
-    head: &HeadSha,
-) -> Stored<bool> {
+pub async fn is_nobodys_head(db: &mut Db, repo: RepoId, head: &HeadSha) -> Stored<bool> {
     let row = sqlx::query(
         "select 1 from heads where repo = $1 and head = $2 and no_pulls_at is not null",
     )

@@ -5,14 +5,14 @@
 
 use serde_json::Value;
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::rows::{corrupt, document, json, micros, small_count};
+use super::{Db, DbRow};
 use crate::domain::model::Timestamp;
 use crate::store::{Begun, Ended, Stored};
 
 /// What is known of an effect.
-pub async fn known(db: &mut SqliteConnection, effect: &str) -> Stored<Begun> {
+pub async fn known(db: &mut Db, effect: &str) -> Stored<Begun> {
     let row = sqlx::query("select state, attempts, intent, outcome from effects where key = $1")
         .bind(effect)
         .fetch_optional(db)
@@ -20,7 +20,7 @@ pub async fn known(db: &mut SqliteConnection, effect: &str) -> Stored<Begun> {
     row.as_ref().map_or(Ok(Begun::First), begun)
 }
 
-fn begun(row: &SqliteRow) -> Stored<Begun> {
+fn begun(row: &DbRow) -> Stored<Begun> {
     let attempts = small_count(row, "attempts")?;
     let outcome: Option<&str> = row.try_get("outcome")?;
     match row.try_get("state")? {
@@ -38,7 +38,7 @@ fn begun(row: &SqliteRow) -> Stored<Begun> {
 }
 
 /// The last recorded intent of an effect.
-pub async fn intent(db: &mut SqliteConnection, effect: &str) -> Stored<Option<Value>> {
+pub async fn intent(db: &mut Db, effect: &str) -> Stored<Option<Value>> {
     let row = sqlx::query("select intent from effects where key = $1")
         .bind(effect)
         .fetch_optional(db)
@@ -49,12 +49,7 @@ pub async fn intent(db: &mut SqliteConnection, effect: &str) -> Stored<Option<Va
 
 /// Records the intent of a try, and tells what was known before. Nothing is recorded for an effect
 /// that is done: there will be no try.
-pub async fn begin(
-    tx: &mut SqliteConnection,
-    effect: &str,
-    intent: &Value,
-    now: Timestamp,
-) -> Stored<Begun> {
+pub async fn begin(tx: &mut Db, effect: &str, intent: &Value, now: Timestamp) -> Stored<Begun> {
     let before = known(tx, effect).await?;
     if matches!(before, Begun::Done(_)) {
         return Ok(before);
@@ -74,12 +69,7 @@ pub async fn begin(
 
 /// Records what came of a try. What is done stays done, also when a try that was overtaken reports
 /// its failure afterwards.
-pub async fn end(
-    tx: &mut SqliteConnection,
-    effect: &str,
-    ended: &Ended,
-    now: Timestamp,
-) -> Stored<()> {
+pub async fn end(tx: &mut Db, effect: &str, ended: &Ended, now: Timestamp) -> Stored<()> {
     let (state, outcome) = match ended {
         Ended::Done(outcome) => ("done", outcome),
         Ended::Failed(outcome) => ("failed", outcome),

@@ -1,10 +1,10 @@
 //! What is told of issues, and what passes keep about dispatches.
 
 use sqlx::Row;
-use sqlx::sqlite::SqliteConnection;
 
+use super::Db;
 use super::memory::Loaded;
-use super::rows::{document, integer, json};
+use super::rows::{document, integer, json, read};
 use crate::domain::dispatch::Record;
 use crate::domain::memory::IssuesMemory;
 use crate::domain::model::{Key, RepoId};
@@ -14,17 +14,17 @@ const TOLD: &str = "what is told of a repository's issues";
 const RECORD: &str = "what passes keep about dispatches";
 
 /// What deliveries told of a repository's issues.
-pub async fn load_issues(db: &mut SqliteConnection, repo: RepoId) -> Stored<Loaded<IssuesMemory>> {
+pub async fn load_issues(db: &mut Db, repo: RepoId) -> Stored<Loaded<IssuesMemory>> {
     let row = sqlx::query("select version, document from issues where repo = $1")
         .bind(integer(repo.get())?)
         .fetch_optional(db)
         .await?;
-    Loaded::read(TOLD, row)
+    read(TOLD, row)
 }
 
 /// Writes it, unless it was written since `version`; tells whether it did.
 pub async fn save_issues(
-    tx: &mut SqliteConnection,
+    tx: &mut Db,
     repo: RepoId,
     memory: &IssuesMemory,
     version: i64,
@@ -43,7 +43,7 @@ pub async fn save_issues(
 }
 
 /// What passes keep about the dispatches of a repository.
-pub async fn record(db: &mut SqliteConnection, repo: RepoId) -> Stored<Record> {
+pub async fn record(db: &mut Db, repo: RepoId) -> Stored<Record> {
     let row = sqlx::query("select document from dispatches where repo = $1")
         .bind(integer(repo.get())?)
         .fetch_optional(db)
@@ -55,7 +55,7 @@ pub async fn record(db: &mut SqliteConnection, repo: RepoId) -> Stored<Record> {
 }
 
 /// Writes what a pass over a repository's dispatches decided.
-pub async fn save_record(tx: &mut SqliteConnection, key: &Key, record: &Record) -> Stored<()> {
+pub async fn save_record(tx: &mut Db, key: &Key, record: &Record) -> Stored<()> {
     let Key::Dispatch(repo) = key else {
         return Err(StoreError::NoRecord(key.clone()));
     };

@@ -3,10 +3,10 @@
 //! The overview reads one narrow column, not the documents: a document holds the whole diff.
 
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::memory::Loaded;
-use super::rows::{document, integer, json, micros, pull_number, repo_id};
+use super::rows::{document, integer, json, micros, pull_number, read, repo_id, text};
+use super::{Db, DbRow, sql};
 use crate::domain::facts::{Freeze, PullState};
 use crate::domain::memory::{PullMemory, PullRecord, RepoMemory};
 use crate::domain::model::{BaseRef, HeadSha, Key, PullNumber, RepoId};
@@ -16,22 +16,18 @@ const DOCUMENT: &str = "what is remembered of a pull request";
 const RECORD: &str = "what passes keep about a pull request";
 
 /// What is remembered of a pull request.
-pub async fn load(
-    db: &mut SqliteConnection,
-    repo: RepoId,
-    number: PullNumber,
-) -> Stored<Loaded<PullMemory>> {
+pub async fn load(db: &mut Db, repo: RepoId, number: PullNumber) -> Stored<Loaded<PullMemory>> {
     let row = sqlx::query("select version, document from pulls where repo = $1 and number = $2")
         .bind(integer(repo.get())?)
         .bind(integer(number.get())?)
         .fetch_optional(db)
         .await?;
-    Loaded::read(DOCUMENT, row)
+    read(DOCUMENT, row)
 }
 
 /// Writes a pull request's document, unless it was written since `version`; tells whether it did.
 pub async fn save(
-    tx: &mut SqliteConnection,
+    tx: &mut Db,
     repo: RepoId,
     number: PullNumber,
     memory: &PullMemory,
@@ -50,7 +46,7 @@ pub async fn save(
     .bind(integer(number.get())?)
     .bind(version)
     .bind(pull.map(|pull| pull.head.as_str()))
-    .bind(pull.map(|pull| pull.base.as_str()))
+    .bind(pull.map(|pull| text(pull.base.as_str())))
     .bind(pull.is_some_and(|pull| pull.state == PullState::Open))
     .bind(pull.map(|pull| micros(pull.created_at)))
     .bind(pull.map(|pull| json(DOCUMENT, pull)).transpose()?)
@@ -61,58 +57,36 @@ pub async fn save(
 }
 
 /// Open pull requests with a head.
-pub async fn with_head(
-    db: &mut SqliteConnection,
-    repo: RepoId,
-    head: &HeadSha,
-) -> Stored<Vec<PullNumber>> {
-    let rows = sqlx::query(
-        "select number from pulls where repo = $1 and head = $2 and open = 1 order by number",
-    )
-    .bind(integer(repo.get())?)
-    .bind(head.as_str())
-    .fetch_all(db)
-    .await?;
+pub async fn with_head(db: &mut Db, repo: RepoId, head: &HeadSha) -> Stored<Vec<PullNumber>> {
+    let rows = sqlx::query(sql::WITH_HEAD)
+        .bind(integer(repo.get())?)
+        .bind(head.as_str())
+        .fetch_all(db)
+        .await?;
     rows.iter().map(pull_number).collect()
 }
 
 /// Open pull requests into a base.
-pub async fn into_base(
-    db: &mut SqliteConnection,
-    repo: RepoId,
-    base: &BaseRef,
-) -> Stored<Vec<PullNumber>> {
-    let rows = sqlx::query(
-        "select number from pulls where repo = $1 and base = $2 and open = 1 order by number",
-    )
-    .bind(integer(repo.get())?)
-    .bind(base.as_str())
-    .fetch_all(db)
-    .await?;
+pub async fn into_base(db: &mut Db, repo: RepoId, base: &BaseRef) -> Stored<Vec<PullNumber>> {
+    let rows = sqlx::query(sql::INTO_BASE)
+        .bind(integer(repo.get())?)
+        .bind(text(base.as_str()))
+        .fetch_all(db)
+        .await?;
     rows.iter().map(pull_number).collect()
 }
 
 /// Open pull requests of one repository or of all, oldest first, with what passes keep about them.
-pub async fn open(db: &mut SqliteConnection, repo: Option<RepoId>) -> Stored<Vec<PullRow>> {
+pub async fn open(db: &mut Db, repo: Option<RepoId>) -> Stored<Vec<PullRow>> {
     let only = repo.map(|repo| integer(repo.get())).transpose()?;
-    let rows = sqlx::query(
-        "select pulls.repo, pulls.number, pulls.pull, repos.document as repo_document, \
-         records.document as record from pulls \
-         join repos on repos.id = pulls.repo \
-         left join records on records.repo = pulls.repo and records.number = pulls.number \
-         where pulls.open = 1 and ($1 is null or pulls.repo = $1) \
-         order by pulls.created, pulls.repo, pulls.number",
-    )
-    .bind(only)
-    .fetch_all(db)
-    .await?;
+    let rows = sqlx::query(sql::OPEN).bind(only).fetch_all(db).await?;
     let rows = rows.iter().map(open_row).collect::<Stored<Vec<_>>>()?;
     Ok(rows.into_iter().flatten().collect())
 }
 
 /// `None` for a pull request of a repository whose name nobody told yet: it cannot be shown, and the
 /// next pass learns the name.
-fn open_row(row: &SqliteRow) -> Stored<Option<PullRow>> {
+fn open_row(row: &DbRow) -> Stored<Option<PullRow>> {
     let known: RepoMemory = document(
         "what is remembered of a repository",
         row.try_get("repo_document")?,
@@ -133,11 +107,7 @@ fn open_row(row: &SqliteRow) -> Stored<Option<PullRow>> {
 }
 
 /// What passes keep about a pull request.
-pub async fn record(
-    db: &mut SqliteConnection,
-    repo: RepoId,
-    number: PullNumber,
-) -> Stored<PullRecord> {
+pub async fn record(db: &mut Db, repo: RepoId, number: PullNumber) -> Stored<PullRecord> {
     let row = sqlx::query("select document from records where repo = $1 and number = $2")
         .bind(integer(repo.get())?)
         .bind(integer(number.get())?)
@@ -150,7 +120,7 @@ pub async fn record(
 }
 
 /// Writes what a pass over a pull request decided.
-pub async fn save_record(tx: &mut SqliteConnection, key: &Key, record: &PullRecord) -> Stored<()> {
+pub async fn save_record(tx: &mut Db, key: &Key, record: &PullRecord) -> Stored<()> {
     let Key::Pull(repo, number) = key else {
         return Err(StoreError::NoRecord(key.clone()));
     };
@@ -167,14 +137,10 @@ pub async fn save_record(tx: &mut SqliteConnection, key: &Key, record: &PullReco
 }
 
 /// The freeze on a base branch.
-pub async fn freeze(
-    db: &mut SqliteConnection,
-    repo: RepoId,
-    base: &BaseRef,
-) -> Stored<Option<Freeze>> {
+pub async fn freeze(db: &mut Db, repo: RepoId, base: &BaseRef) -> Stored<Option<Freeze>> {
     let row = sqlx::query("select document from freezes where repo = $1 and base = $2")
         .bind(integer(repo.get())?)
-        .bind(base.as_str())
+        .bind(text(base.as_str()))
         .fetch_optional(db)
         .await?;
     row.map(|row| document("a freeze", row.try_get("document")?))
@@ -183,7 +149,7 @@ pub async fn freeze(
 
 /// Freezes a base branch, or thaws it.
 pub async fn set_freeze(
-    tx: &mut SqliteConnection,
+    tx: &mut Db,
     repo: RepoId,
     base: &BaseRef,
     freeze: Option<&Freeze>,
@@ -195,11 +161,11 @@ pub async fn set_freeze(
              on conflict (repo, base) do update set document = excluded.document",
         )
         .bind(repo)
-        .bind(base.as_str())
+        .bind(text(base.as_str()))
         .bind(json("a freeze", freeze)?),
         None => sqlx::query("delete from freezes where repo = $1 and base = $2")
             .bind(repo)
-            .bind(base.as_str()),
+            .bind(text(base.as_str())),
     };
     set.execute(tx).await?;
     Ok(())

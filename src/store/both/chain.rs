@@ -1,19 +1,16 @@
-//! The ledger's table. Entries are added under the write lock, so the chain has one hand; the table
-//! itself refuses changes and deletions.
+//! The ledger's table. Whoever appends is alone: on SQLite by the write lock, on PostgreSQL by a hand that is
+//! taken before. The table itself refuses changes and deletions.
 
 use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::rows::{count, document, integer, json};
+use super::{Db, DbRow};
 use crate::domain::ledger::{Draft, Entry, seal};
 use crate::domain::model::{PullNumber, RepoId};
 use crate::store::Stored;
 
 /// Gives drafts their places at the end of the chain.
-pub async fn append(
-    tx: &mut SqliteConnection,
-    drafts: impl IntoIterator<Item = Draft>,
-) -> Stored<()> {
+pub async fn append(tx: &mut Db, drafts: impl IntoIterator<Item = Draft>) -> Stored<()> {
     let mut drafts = drafts.into_iter().peekable();
     if drafts.peek().is_none() {
         return Ok(());
@@ -42,7 +39,7 @@ pub async fn append(
     Ok(())
 }
 
-async fn last(tx: &mut SqliteConnection) -> Stored<Option<(u64, String)>> {
+async fn last(tx: &mut Db) -> Stored<Option<(u64, String)>> {
     let row = sqlx::query("select seq, hash from ledger order by seq desc limit 1")
         .fetch_optional(tx)
         .await?;
@@ -51,28 +48,23 @@ async fn last(tx: &mut SqliteConnection) -> Stored<Option<(u64, String)>> {
 }
 
 /// Entries after a place, in order, of one repository or of all.
-pub async fn page(
-    db: &mut SqliteConnection,
-    repo: Option<RepoId>,
-    after: u64,
-    limit: u32,
-) -> Stored<Vec<Entry>> {
+pub async fn page(db: &mut Db, repo: Option<RepoId>, after: u64, limit: u32) -> Stored<Vec<Entry>> {
     let query = match repo {
         None => sqlx::query("select entry from ledger where seq > $1 order by seq limit $2")
             .bind(integer(after)?)
-            .bind(limit),
+            .bind(i64::from(limit)),
         Some(repo) => sqlx::query(
             "select entry from ledger where repo = $3 and seq > $1 order by seq limit $2",
         )
         .bind(integer(after)?)
-        .bind(limit)
+        .bind(i64::from(limit))
         .bind(integer(repo.get())?),
     };
     entries(&query.fetch_all(db).await?)
 }
 
 /// Entries of one pull request, in order.
-pub async fn of(db: &mut SqliteConnection, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
+pub async fn of(db: &mut Db, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
     let rows = sqlx::query("select entry from ledger where repo = $1 and number = $2 order by seq")
         .bind(integer(repo.get())?)
         .bind(integer(number.get())?)
@@ -81,7 +73,7 @@ pub async fn of(db: &mut SqliteConnection, repo: RepoId, number: PullNumber) -> 
     entries(&rows)
 }
 
-fn entries(rows: &[SqliteRow]) -> Stored<Vec<Entry>> {
+fn entries(rows: &[DbRow]) -> Stored<Vec<Entry>> {
     rows.iter()
         .map(|row| document("a ledger entry", row.try_get("entry")?))
         .collect()

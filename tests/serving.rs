@@ -1,0 +1,283 @@
+//! The real binary as a service manager treats it: signals, and what they must not lose.
+#![cfg(unix)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "only the pure rooms are denied the world"
+)]
+
+#[path = "support/http.rs"]
+#[allow(dead_code, reason = "other tests use the rest of the client")]
+mod http_client;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Stdio;
+
+use axum::body::Body;
+use countersign::clock::Clock;
+use countersign::simulator::{Edits, Options, Permission, Simulator};
+use hmac::{Hmac, Mac};
+use http::{Request, StatusCode};
+use http_client::Http;
+use rustix::process::{Pid, Signal, kill_process};
+use sha2::Sha256;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::TcpStream;
+use tokio::process::{Child, ChildStderr, Command};
+
+/// A running `countersign serve`, in a folder of its own with a `.env` file.
+struct Server {
+    folder: tempfile::TempDir,
+    _github: Simulator,
+    app_id: u64,
+    api_url: String,
+    address: SocketAddr,
+    process: Child,
+    log: Lines<BufReader<ChildStderr>>,
+    deliveries: u32,
+}
+
+impl Server {
+    async fn start(secrets: &str) -> Self {
+        Self::start_with(secrets, |_| ()).await
+    }
+
+    /// Starts it over a GitHub on which something is already.
+    async fn start_with(secrets: &str, prepare: impl FnOnce(&Simulator)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let github = Simulator::new(Options {
+            clock: Clock::System,
+            seed: 1,
+        })
+        .unwrap();
+        let api_url = github.serve().await.unwrap();
+        prepare(&github);
+        let app = github.app();
+        let (app_id, key) = (app.app_id, app.private_key_pem.clone());
+        std::fs::write(folder.path().join("key.pem"), key).unwrap();
+        // A port that was free a moment ago.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = free.local_addr().unwrap();
+        drop(free);
+        write_env(folder.path(), app_id, &api_url, secrets);
+        let mut process = Command::new(env!("CARGO_BIN_EXE_countersign"))
+            .args([
+                "serve",
+                "--listen",
+                &address.to_string(),
+                "--log-format",
+                "json",
+            ])
+            .current_dir(folder.path())
+            .env_clear()
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let log = BufReader::new(process.stderr.take().unwrap()).lines();
+        let mut server = Self {
+            folder,
+            _github: github,
+            app_id,
+            api_url,
+            address,
+            process,
+            log,
+            deliveries: 0,
+        };
+        server.says("swept").await;
+        server
+    }
+
+    /// Waits for a line of the log.
+    async fn says(&mut self, text: &str) -> String {
+        let mut before = String::new();
+        while let Some(line) = self.log.next_line().await.unwrap() {
+            if line.contains(text) {
+                return line;
+            }
+            before.push_str(&line);
+            before.push('\n');
+        }
+        panic!("the server ended without saying {text:?}:\n{before}");
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.process.id().unwrap()).unwrap();
+        kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
+    }
+
+    fn rewrite(&self, secrets: &str) {
+        write_env(self.folder.path(), self.app_id, &self.api_url, secrets);
+    }
+
+    /// Tells the server to stop while it holds a delivery of which the end is missing: the connection, and
+    /// that end.
+    async fn stopped_with_half_a_delivery(&mut self) -> (TcpStream, String) {
+        let request = delivery(1, "first");
+        let (begin, end) = request.split_at(request.len() - 5);
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(begin.as_bytes()).await.unwrap();
+        // An answer on a later connection shows that the earlier one was taken.
+        self.deliveries = 1;
+        assert_eq!(self.deliver("first").await, StatusCode::ACCEPTED);
+        self.signal(Signal::TERM);
+        self.says("stopping").await;
+        (stream, end.to_owned())
+    }
+
+    /// Delivers something new, signed with a secret.
+    async fn deliver(&mut self, secret: &str) -> StatusCode {
+        self.deliveries += 1;
+        let request = delivery(self.deliveries, secret);
+        let request = request.replace("HOST", &self.address.to_string());
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        status(&mut stream).await
+    }
+
+    async fn look(&self, token: &str) -> StatusCode {
+        let request = Request::get(format!("http://{}/", self.address))
+            .header("authorization", format!("Bearer {token}"))
+            .body(Body::empty())
+            .unwrap();
+        Http::new().send(request).await.unwrap().0
+    }
+}
+
+fn write_env(folder: &Path, app_id: u64, api_url: &str, secrets: &str) {
+    let text =
+        format!("COUNTERSIGN_APP_ID={app_id}\nCOUNTERSIGN_GITHUB_API_URL={api_url}\n{secrets}\n");
+    std::fs::write(folder.join(".env"), text).unwrap();
+}
+
+/// A request that closes its connection, whole.
+fn delivery(number: u32, secret: &str) -> String {
+    let body = format!("{{\"zen\":\"{number}\"}}");
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+    mac.update(body.as_bytes());
+    let signature = hex::encode(mac.finalize().into_bytes());
+    format!(
+        "POST /webhook HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nX-GitHub-Event: ping\r\n\
+         X-GitHub-Delivery: 00000000-0000-4000-8000-{number:012}\r\n\
+         X-Hub-Signature-256: sha256={signature}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+async fn status(stream: &mut TcpStream) -> StatusCode {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let code = answer.split(' ').nth(1).expect("an answer");
+    code.parse().unwrap()
+}
+
+const FIRST: &str = "COUNTERSIGN_PRIVATE_KEY_PATH=key.pem\nCOUNTERSIGN_WEBHOOK_SECRET=first\n\
+                     COUNTERSIGN_API_TOKEN=one";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_are_changed_without_a_restart_and_without_a_delivery_lost() {
+    let mut server = Server::start(FIRST).await;
+    assert_eq!(server.deliver("first").await, StatusCode::ACCEPTED);
+    assert_eq!(server.deliver("second").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(server.look("one").await, StatusCode::OK);
+
+    server.rewrite(
+        "COUNTERSIGN_PRIVATE_KEY_PATH=key.pem\nCOUNTERSIGN_WEBHOOK_SECRET=second\n\
+         COUNTERSIGN_WEBHOOK_SECRET_PREVIOUS=first\nCOUNTERSIGN_API_TOKEN=two",
+    );
+    server.signal(Signal::HUP);
+    server.says("were read again").await;
+    assert_eq!(server.deliver("second").await, StatusCode::ACCEPTED);
+    assert_eq!(server.deliver("first").await, StatusCode::ACCEPTED);
+    assert_eq!(server.look("two").await, StatusCode::OK);
+    assert_eq!(server.look("one").await, StatusCode::UNAUTHORIZED);
+
+    let last = "COUNTERSIGN_WEBHOOK_SECRET=second\nCOUNTERSIGN_API_TOKEN=two";
+    server.rewrite(&format!("COUNTERSIGN_PRIVATE_KEY_PATH=key.pem\n{last}"));
+    server.signal(Signal::HUP);
+    server.says("were read again").await;
+    assert_eq!(server.deliver("first").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(server.deliver("second").await, StatusCode::ACCEPTED);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_keys_with_anything_wrong_leave_the_old_ones_and_the_log_says_why() {
+    let mut server = Server::start(FIRST).await;
+    let second = FIRST.replace("first", "second");
+    for (wrong, why) in [
+        (second.replace("key.pem", "gone.pem"), "gone.pem"),
+        (second.replace("=second", "=\" second\""), "white space"),
+        ("COUNTERSIGN_API_TOKEN=one".to_owned(), "is not set"),
+        (format!("{second}\nno line of this kind"), ".env"),
+    ] {
+        server.rewrite(&wrong);
+        server.signal(Signal::HUP);
+        let line = server.says("those that stand stay").await;
+        assert!(line.contains(why), "{line}");
+        assert!(!line.contains("second"), "no secret in {line}");
+        assert_eq!(server.deliver("first").await, StatusCode::ACCEPTED);
+    }
+    std::fs::write(server.folder.path().join("key.pem"), "no key").unwrap();
+    server.rewrite(&second);
+    server.signal(Signal::HUP);
+    let line = server.says("those that stand stay").await;
+    assert!(line.contains("private key"), "{line}");
+    assert_eq!(server.deliver("second").await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_in_hand_is_stored_when_the_server_is_told_to_stop() {
+    let mut server = Server::start(FIRST).await;
+    let (mut stream, end) = server.stopped_with_half_a_delivery().await;
+    stream.write_all(end.as_bytes()).await.unwrap();
+    assert_eq!(status(&mut stream).await, StatusCode::ACCEPTED);
+    let ended = server.process.wait().await.unwrap();
+    assert_eq!(ended.code(), Some(0));
+    assert!(TcpStream::connect(server.address).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_signal_ends_the_server_while_a_request_hangs() {
+    let mut server = Server::start(FIRST).await;
+    let (_stream, _) = server.stopped_with_half_a_delivery().await;
+    server.signal(Signal::TERM);
+    server.says("at once").await;
+    let ended = server.process.wait().await.unwrap();
+    assert_eq!(ended.code(), Some(4));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_a_pass_logs_says_which_pass_it_was() {
+    let prepare = |github: &Simulator| {
+        let alice = github.user("alice");
+        let shop = github
+            .repo("acme/shop", &[("README.md", "# Shop\n")])
+            .unwrap();
+        shop.allow(&alice, Permission::Admin).unwrap();
+        shop.install_app(&alice).unwrap();
+        let edits = Edits::write("README.md", "# Our shop\n");
+        alice.push(&shop, "ours", "Say whose", edits).unwrap();
+        alice.open_pull(&shop, "ours", "main", "Say whose").unwrap();
+    };
+    let mut server = Server::start_with(FIRST, prepare).await;
+    let line = loop {
+        let line = server.says("a pass was made").await;
+        if line.contains("\"pull:") {
+            break line;
+        }
+    };
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let span = &line["span"];
+    assert_eq!(span["name"], "pass");
+    assert_eq!(span["number"], 1);
+    assert_eq!(span["attempt"], 0);
+    assert_eq!(span["outcome"], "done");
+    assert_eq!(span["head"].as_str().unwrap().len(), 40);
+    assert!(span["key"].as_str().unwrap().ends_with(":1"));
+    assert!(span["calls"].as_u64().unwrap() > 0);
+    assert!(span["installation"].as_u64().unwrap() > 0);
+    assert!(span["seconds"].as_f64().unwrap() > 0.0);
+}
