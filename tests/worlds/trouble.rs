@@ -28,7 +28,7 @@ use countersign::store::{
     Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
     NewDelivery, NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
-use http::{Request, Response, Uri};
+use http::{Method, Request, Response, Uri};
 use http_body_util::BodyExt as _;
 use tokio::sync::Notify;
 
@@ -41,16 +41,30 @@ pub enum Plan {
     DiesBefore(u64),
     /// It dies when a step is done, before it hears so.
     DiesAfter(u64),
+    /// It dies when so many writes to GitHub are done, before it hears so of the last: what it did then is
+    /// known to GitHub alone.
+    DiesSaying(u64),
     /// It stands still before a step, until it is let go on.
     Stands(u64),
     /// From a step on, so many writes of the store fail.
     Full(u64, u64),
 }
 
+/// What a step does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// It looks, into the store or at GitHub.
+    Look,
+    /// It writes to the store.
+    Keep,
+    /// It writes to GitHub.
+    Say,
+}
+
 /// One process's trouble.
 #[derive(Default)]
 pub struct Trouble {
-    now: Mutex<(u64, Option<Plan>)>,
+    now: Mutex<Now>,
     /// Rings when the process has died.
     pub died: Notify,
     /// Rings when it stands still.
@@ -59,33 +73,46 @@ pub struct Trouble {
     pub go_on: Notify,
 }
 
+/// How far a plan has come.
+#[derive(Default)]
+struct Now {
+    steps: u64,
+    said: u64,
+    plan: Option<Plan>,
+}
+
 impl Trouble {
     /// From now on this is to happen, once.
     pub fn plan(&self, plan: Option<Plan>) {
-        *self.now.lock().unwrap() = (0, plan);
+        *self.now.lock().unwrap() = Now {
+            plan,
+            ..Now::default()
+        };
     }
 
     /// What there still is to come.
     pub fn planned(&self) -> Option<Plan> {
-        self.now.lock().unwrap().1
+        self.now.lock().unwrap().plan
     }
 
     /// Counts a step; the plan, if it is about this one.
-    fn step(&self, write: bool) -> Option<Plan> {
+    fn step(&self, step: Step) -> Option<Plan> {
         let mut now = self.now.lock().unwrap();
-        now.0 += 1;
-        let at = now.0;
-        let hit = match now.1? {
+        now.steps += 1;
+        now.said += u64::from(step == Step::Say);
+        let at = now.steps;
+        let hit = match now.plan? {
+            Plan::DiesSaying(nth) => step == Step::Say && now.said == nth,
             Plan::DiesBefore(nth) | Plan::DiesAfter(nth) | Plan::Stands(nth) => at == nth,
             Plan::Full(nth, times) => {
                 if at >= nth + times {
-                    now.1 = None;
+                    now.plan = None;
                     return None;
                 }
-                return now.1.filter(|_| write && at >= nth);
+                return now.plan.filter(|_| step == Step::Keep && at >= nth);
             }
         };
-        if hit { now.1.take() } else { None }
+        if hit { now.plan.take() } else { None }
     }
 
     async fn die(&self) {
@@ -95,10 +122,10 @@ impl Trouble {
 
     async fn through<T>(
         &self,
-        write: bool,
+        kind: Step,
         step: impl Future<Output = T> + Send,
     ) -> Result<T, Plan> {
-        let plan = self.step(write);
+        let plan = self.step(kind);
         match plan {
             Some(Plan::DiesBefore(_)) => self.die().await,
             Some(Plan::Stands(_)) => {
@@ -106,10 +133,10 @@ impl Trouble {
                 self.go_on.notified().await;
             }
             Some(full @ Plan::Full(..)) => return Err(full),
-            Some(Plan::DiesAfter(_)) | None => {}
+            Some(Plan::DiesAfter(_) | Plan::DiesSaying(_)) | None => {}
         }
         let done = step.await;
-        if matches!(plan, Some(Plan::DiesAfter(_))) {
+        if matches!(plan, Some(Plan::DiesAfter(_) | Plan::DiesSaying(_))) {
             self.die().await;
         }
         Ok(done)
@@ -124,13 +151,13 @@ pub struct Troubled {
 
 impl Troubled {
     async fn read<T>(&self, call: impl Future<Output = Stored<T>> + Send) -> Stored<T> {
-        let done = self.trouble.through(false, call).await;
+        let done = self.trouble.through(Step::Look, call).await;
         done.unwrap_or_else(|_| unreachable!("reads need no room"))
     }
 
     async fn write<T>(&self, call: impl Future<Output = Stored<T>> + Send) -> Stored<T> {
         let full = || StoreError::Database(sqlx::Error::Io(std::io::Error::other("no space left")));
-        let done = self.trouble.through(true, call).await;
+        let done = self.trouble.through(Step::Keep, call).await;
         done.unwrap_or_else(|_| Err(full()))
     }
 }
@@ -150,7 +177,10 @@ impl Carrier for Wire {
             parts.uri = Uri::from(path.clone());
         }
         let asked = async { self.github.answer(&parts, &body) };
-        let outcome = self.trouble.through(false, asked).await;
+        // A token is asked for by a POST too, and says nothing to anybody.
+        let says = parts.method != Method::GET && !parts.uri.path().ends_with("/access_tokens");
+        let kind = if says { Step::Say } else { Step::Look };
+        let outcome = self.trouble.through(kind, asked).await;
         match outcome {
             Ok(Outcome::Answered(answer)) => {
                 let (parts, body) = answer.into_parts();
