@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, Notify, watch};
 
 use crate::clock::Clock;
 use crate::dispatch::Dispatching;
+use crate::domain::alarms::Alarm;
 use crate::domain::model::AppId;
 use crate::execute::Execute;
 use crate::gather::Gather;
@@ -26,6 +27,7 @@ use crate::store::{Store, Stored};
 use crate::sweep::retention::Retention;
 use crate::sweep::{Sweep, SweepError};
 use crate::telemetry::Meters;
+use crate::watch::{About, Watch};
 use crate::web::evidence::Posting;
 use crate::web::{self, Addresses, Scrape, WebState, server};
 use crate::webhook::{self, Webhook};
@@ -33,6 +35,8 @@ use crate::worker::Worker;
 
 /// How many passes are made at once. They wait for GitHub most of the time.
 const PASSES: usize = 8;
+/// How often to look for what stands still.
+const WATCH_PAUSE: Duration = Duration::from_secs(60);
 /// How soon GitHub is asked again who we are, while it does not say.
 const PROOF_PAUSE: Duration = Duration::from_secs(15);
 /// How soon to listen again for other servers, when there was no connection to listen on.
@@ -86,8 +90,14 @@ pub struct App {
     store: Arc<dyn Store>,
     clock: Clock,
     ready: Arc<AtomicBool>,
+    watch: Watch,
     sweep_interval: Duration,
     writer: Option<webhook::Writer<dyn Store>>,
+}
+
+fn budgets(reads: &Arc<dyn Reads>) -> web::Budgets {
+    let reads = Arc::clone(reads);
+    Arc::new(move || reads.budgets())
 }
 
 impl App {
@@ -111,16 +121,14 @@ impl App {
             webhook_secrets: webhook.secrets(),
             api_token: Live::new(parts.api_token),
         };
-        let ready = Arc::new(AtomicBool::new(false));
-        let state = WebState {
-            store: store.clone(),
-            clock: clock.clone(),
-            api_token: keys.api_token.clone(),
-            ready: ready.clone(),
-            addresses: parts.addresses.clone(),
-            scrape: Scrape::new(meters.clone()),
+        let about = About {
+            own_app,
+            sweep_interval: parts.sweep_interval,
+            shadow: parts.shadow,
         };
         let addresses = parts.addresses;
+        let state = shown((&store, &reads, &clock), about, &keys, &addresses, &meters);
+        let (ready, watch) = (state.ready.clone(), state.watch.clone());
         let sweep = Sweep::new(store.clone(), reads.clone(), clock.clone()).in_shadow(parts.shadow);
         let (kept, told, shadow) = (store.clone(), clock.clone(), parts.shadow);
         let world = (&store, &reads, &clock);
@@ -156,6 +164,7 @@ impl App {
             store: kept,
             clock: told,
             ready,
+            watch,
             sweep_interval: parts.sweep_interval,
             writer: Some(writer),
         }
@@ -231,7 +240,14 @@ impl App {
     /// # Errors
     /// The store's and GitHub's.
     pub async fn sweep(&self) -> Result<usize, SweepError> {
-        self.sweep.everything().await
+        let swept = self.sweep.everything().await;
+        noted(&self.watch, &swept);
+        swept
+    }
+
+    /// Looks for what stands still and should not.
+    pub async fn alarms(&self) -> Vec<Alarm> {
+        self.watch.look().await
     }
 
     /// Serves and works until `shutdown` says so, then drains. The order at the end matters: no
@@ -240,18 +256,21 @@ impl App {
         let writer = self.writer.take().map(|writer| tokio::spawn(writer.run()));
         let intake = self.intake.into_inner().run(shutdown.clone());
         let worker = self.worker.clone().run(PASSES, shutdown.clone());
-        let healing = heal(
-            self.reads,
-            self.sweep,
-            self.retention,
-            self.ready,
-            self.sweep_interval,
-            shutdown.clone(),
-        );
+        let watching = look(self.watch.clone(), shutdown.clone());
+        let healer = Healer {
+            reads: self.reads,
+            sweep: self.sweep,
+            watch: self.watch,
+            retention: self.retention,
+            ready: self.ready,
+            interval: self.sweep_interval,
+        };
+        let healing = healer.run(shutdown.clone());
         let neighbours = hear_neighbours(self.store, self.woken, shutdown.clone());
         let routes = self.routes;
         let serving = server::serve(listener, routes, server::Limits::default(), shutdown);
-        let (cut_off, (), (), (), ()) = tokio::join!(serving, intake, worker, healing, neighbours);
+        let (cut_off, (), (), (), (), ()) =
+            tokio::join!(serving, intake, worker, healing, neighbours, watching);
         if cut_off > 0 {
             tracing::warn!(cut_off, "connections were cut off by the shutdown");
         }
@@ -287,6 +306,26 @@ async fn hear_neighbours(
     }
 }
 
+/// What pages and answers are made from.
+fn shown(
+    (store, reads, clock): (&Arc<dyn Store>, &Arc<dyn Reads>, &Clock),
+    about: About,
+    keys: &Keys,
+    addresses: &Addresses,
+    meters: &Meters,
+) -> WebState {
+    WebState {
+        store: store.clone(),
+        clock: clock.clone(),
+        api_token: keys.api_token.clone(),
+        ready: Arc::new(AtomicBool::new(false)),
+        addresses: addresses.clone(),
+        budgets: budgets(reads),
+        watch: Watch::new(store.clone(), clock.clone(), about, meters.clone()),
+        scrape: Scrape::new(meters.clone()),
+    }
+}
+
 /// The steps of a pass.
 fn steps(
     (store, reads, clock): (&Arc<dyn Store>, &Arc<dyn Reads>, &Clock),
@@ -305,46 +344,79 @@ fn steps(
     }
 }
 
+/// Tells the watch how GitHub answered a sweep.
+fn noted(watch: &Watch, swept: &Result<usize, SweepError>) {
+    match swept {
+        Ok(_) => watch.heard(None),
+        Err(SweepError::Refused(refused)) => watch.heard(Some(refused)),
+        // The store's trouble is seen by whoever looks.
+        Err(SweepError::Store(_)) => {}
+    }
+}
+
+/// Looks for what stands still until `shutdown` says so.
+async fn look(watch: Watch, mut shutdown: watch::Receiver<bool>) {
+    let looking = async {
+        loop {
+            watch.look().await;
+            tokio::time::sleep(WATCH_PAUSE).await;
+        }
+    };
+    tokio::select! {
+        _ = shutdown.wait_for(|stop| *stop) => {}
+        () = looking => {}
+    }
+}
+
 /// Proves the credentials once, then sweeps at the start and at every interval.
-async fn heal(
+struct Healer {
     reads: Arc<dyn Reads>,
     sweep: Sweep,
+    watch: Watch,
     retention: Option<Retention>,
     ready: Arc<AtomicBool>,
     interval: Duration,
-    mut shutdown: watch::Receiver<bool>,
-) {
-    let healing = async {
+}
+
+impl Healer {
+    async fn run(self, mut shutdown: watch::Receiver<bool>) {
+        tokio::select! {
+            _ = shutdown.wait_for(|stop| *stop) => {}
+            () = self.heal() => {}
+        }
+    }
+
+    async fn heal(&self) {
         loop {
-            match reads.app().await {
+            match self.reads.app().await {
                 Ok(app) => {
                     tracing::info!(app = app.slug, "GitHub knows us");
+                    self.watch.heard(None);
                     break;
                 }
                 Err(refused) => {
                     tracing::error!(%refused, "not ready: GitHub has not accepted the credentials yet");
+                    self.watch.heard(Some(&refused));
                     tokio::time::sleep(PROOF_PAUSE).await;
                 }
             }
         }
-        ready.store(true, Ordering::Relaxed);
+        self.ready.store(true, Ordering::Relaxed);
         loop {
-            match sweep.everything().await {
+            let swept = self.sweep.everything().await;
+            noted(&self.watch, &swept);
+            match swept {
                 Ok(repositories) => tracing::info!(repositories, "swept"),
                 Err(error) => tracing::warn!(%error, "the sweep could not finish"),
             }
-            if let Some(retention) = &retention {
+            if let Some(retention) = &self.retention {
                 match retention.prune().await {
                     Ok(0) => {}
                     Ok(rows) => tracing::info!(rows, "let go of what is old"),
                     Err(error) => tracing::warn!(%error, "what is old could not be let go"),
                 }
             }
-            tokio::time::sleep(interval).await;
+            tokio::time::sleep(self.interval).await;
         }
-    };
-    tokio::select! {
-        _ = shutdown.wait_for(|stop| *stop) => {}
-        () = healing => {}
     }
 }

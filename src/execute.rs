@@ -16,6 +16,7 @@
 //! the answer to it then says that the pull request is merged.
 
 mod asking;
+mod leaving;
 mod telling;
 
 use std::sync::Arc;
@@ -115,6 +116,7 @@ impl Execute {
             Effect::PublishCheck(order) => self.publish(lease, kept, record, order).await,
             Effect::Merge(order) => self.merge(lease, kept, snapshot, record, order).await,
             Effect::DisarmAutoMerge => self.disarm(kept).await,
+            Effect::DeleteBranch(order) => self.delete_branch(lease, kept, record, order).await,
             Effect::Hint(body) => self.hint(lease, kept, record, &body).await,
             Effect::Reply(order) => self.reply(lease, kept, record, order).await,
             Effect::AskVerifier(order) => {
@@ -429,6 +431,7 @@ impl Execute {
             body,
         };
         if word == "mismatch" {
+            record.branch_due = None;
             let reason = format!(
                 "#{} landed as {} and is not what was judged: {sentence}",
                 kept.number,

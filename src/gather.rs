@@ -119,7 +119,7 @@ impl Trouble {
             Ok(value) => Fetched::Known(value),
             Err(refused) => {
                 match &refused {
-                    Refused::Limited { after } => self.wait(*after),
+                    Refused::Limited { after } | Refused::Resting { after } => self.wait(*after),
                     Refused::Inactive(_) => self.inactive = true,
                     _ => {}
                 }

@@ -27,6 +27,7 @@ pub mod submit;
 pub mod sweep;
 pub mod telemetry;
 pub mod verify;
+pub mod watch;
 pub mod web;
 pub mod webhook;
 pub mod worker;

@@ -9,6 +9,7 @@
 //! soon, since one of the two was old.
 
 mod asking;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -23,13 +24,14 @@ use crate::domain::facts::{Freshness, PolicyFact, PullState, Snapshot};
 use crate::domain::ledger::{Draft, Kind};
 use crate::domain::memory::{Confirm, PullRecord};
 use crate::domain::model::{HeadSha, Key, PullNumber, RepoId};
-use crate::domain::plan::{self, Plan, Standing};
+use crate::domain::plan::{self, Effect, Plan, Standing};
 use crate::domain::preview::Preview;
 use crate::domain::render::json;
 use crate::domain::verdict::{self, Landing, Outcome, Verdict};
 use crate::execute::{Execute, ExecuteError, Executed};
 use crate::gather::{Gather, Gathered, Kept};
 use crate::github::Refused;
+use crate::github::class::{self, Class};
 use crate::hear::{self, Hear};
 use crate::store::{Finish, Lease, Store, StoreError, Stored};
 use crate::sweep::{Sweep, SweepError};
@@ -120,8 +122,9 @@ impl Reconcile {
             Key::Pull(repo, number) => self.pull(lease, repo, number).await,
             Key::Head(repo, head) => self.sweep.head(repo, &head).await.map_err(PassError::from),
             Key::Repo(repo) => {
-                let pass = self.sweep.repo(repo, lease.confirm());
-                pass.await.map_err(PassError::from)
+                let swept = self.sweep.repo(repo, lease.confirm());
+                let swept = class::within(Class::Sweep, swept);
+                swept.await.map_err(PassError::from)
             }
             Key::Dispatch(repo) => {
                 let pass = self
@@ -132,7 +135,10 @@ impl Reconcile {
         };
         match made {
             // A limit is nobody's fault: the key comes back when GitHub listens again.
-            Err(PassError::Refused(Refused::Limited { after })) => Ok(Finish::Retry { after }),
+            Err(PassError::Refused(refused)) => match refused.wait() {
+                Some(after) => Ok(Finish::Retry { after }),
+                None => Err(refused.into()),
+            },
             made => made,
         }
     }
@@ -155,6 +161,7 @@ impl Reconcile {
         let asked = hear::admit(&kept, &mut record, self.clock.now());
         let (mut gathered, mut verdict) = self.judge(lease, &kept, &mut record, asked).await?;
         if let Some(after) = gathered.limited {
+            self.say_it_waits(lease, &kept, after).await?;
             return Ok(Finish::Retry { after });
         }
         if gathered.inactive {
@@ -184,9 +191,8 @@ impl Reconcile {
         // step: what can no longer change is written down once
         let snapshot = &gathered.snapshot;
         if verdict.outcome == Outcome::Merged {
-            self.execute
-                .conclude(lease, &kept, snapshot, &mut record)
-                .await?;
+            let concluded = self.execute.conclude(lease, &kept, snapshot, &mut record);
+            class::within(Class::Merge, concluded).await?;
         }
 
         // plan
@@ -243,6 +249,13 @@ impl Reconcile {
         let preview = record.previewed.as_ref();
         let preview = preview.and_then(|known| Preview::deserialize(&known.found).ok());
         let asked_for = crate::domain::asking::decide(snapshot, verdict);
+        if let Some(due) = verdict
+            .clearance()
+            .map(|_| plan::branch_due(verdict, snapshot))
+        {
+            record.branch_due = due;
+        }
+        let leaving = plan::leaving(record, snapshot, kept.repo.id);
         let standing = Standing {
             record,
             siblings: &siblings,
@@ -250,6 +263,7 @@ impl Reconcile {
             shadow: self.shadow,
             auto_merge: snapshot.pull.known().is_some_and(|pull| pull.auto_merge),
             hint: hint(record, snapshot),
+            leaving: leaving.as_ref(),
             wishes: &asking::orders(record, snapshot, &asked_for),
         };
         let mut plan = plan::plan(verdict, standing);
@@ -285,9 +299,10 @@ impl Reconcile {
                 return Ok((gathered, verdict));
             }
         }
-        let gathered = match promised || wanted {
-            true => self.gather.promised(kept).await?,
-            false => self.gather.confirmed(kept).await?,
+        let gathered = match (promised, wanted) {
+            (true, _) => class::within(Class::Merge, self.gather.promised(kept)).await?,
+            (false, true) => self.gather.promised(kept).await?,
+            (false, false) => self.gather.confirmed(kept).await?,
         };
         let verdict = verdict::decide(&gathered.snapshot);
         let kept_its_promise = !promised || plan::promising(&verdict);
@@ -412,8 +427,13 @@ impl Reconcile {
         let snapshot = &gathered.snapshot;
         let mut told = false;
         for effect in plan.effects {
+            let class = match &effect {
+                Effect::Merge(_) => Class::Merge,
+                Effect::PublishCheck(_) => Class::Check,
+                _ => Class::Answer,
+            };
             let done = self.execute.effect(lease, kept, snapshot, record, effect);
-            match done.await {
+            match class::within(class, done).await {
                 Ok(Executed::Settled) => {}
                 Ok(Executed::Told) => told = true,
                 Ok(Executed::LookAgain) => {

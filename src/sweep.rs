@@ -23,6 +23,9 @@
 //! repository of which none changed: 295 calls a sweep, so about 1,800 an hour at the default interval,
 //! of at least 5,000. A story in `tests/stories/recovery.rs` counts them.
 //!
+//! What did not change since it was read last is answered 304, which takes nothing from the budget. The
+//! lists of a sweep are what waits first when an hour's budget runs low.
+//!
 //! # Known and left
 //!
 //! A list is older than its answer: who was changed while it was read is woken by its own delivery, or
@@ -44,8 +47,12 @@ use crate::clock::Clock;
 use crate::domain::facts::{Listing, PullRequest};
 use crate::domain::memory::Confirm;
 use crate::domain::model::{HeadSha, Key, PullNumber, RepoId, Repository};
+use crate::github::class::{self, Class};
 use crate::github::{Answer, Reads, Refused};
 use crate::store::{Finish, PullRow, Store, StoreError, Stored, Versioned};
+
+pub use missed::NOTE as DELIVERIES;
+pub use turn::IN_TURN;
 
 /// Why a sweep could not finish.
 #[derive(Debug, thiserror::Error)]
@@ -94,8 +101,8 @@ impl Sweep {
     /// # Errors
     /// The store's at once; the first refusal of GitHub after all else was done.
     pub async fn everything(&self) -> Result<usize, SweepError> {
-        let (woken, trouble) = self.reach().await?;
-        self.in_turn().await?;
+        let reached = class::within(Class::Sweep, self.reach()).await?;
+        self.in_turn(&reached.homes).await?;
         let missed = match self.missed().await {
             Ok(_) => None,
             Err(SweepError::Refused(refused)) => {
@@ -104,9 +111,10 @@ impl Sweep {
             }
             Err(error) => return Err(error),
         };
-        trouble
+        reached
+            .trouble
             .or(missed)
-            .map_or(Ok(woken), |refused| Err(refused.into()))
+            .map_or(Ok(reached.woken), |refused| Err(refused.into()))
     }
 
     /// Notes since when a repository is looked at: what is said on pull requests opened from now on is said

@@ -16,7 +16,11 @@ use std::process::Stdio;
 
 use axum::body::Body;
 use countersign::clock::Clock;
+use countersign::domain::memory::Confirm;
+use countersign::domain::model::{Key, RepoId};
 use countersign::simulator::{Edits, Options, Permission, Simulator};
+use countersign::store::Store as _;
+use countersign::store::sqlite::Sqlite;
 use hmac::{Hmac, Mac};
 use http::{Request, StatusCode};
 use http_client::Http;
@@ -240,6 +244,35 @@ async fn a_delivery_in_hand_is_stored_when_the_server_is_told_to_stop() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_was_told_to_stop_is_alive_and_not_ready() {
+    let mut server = Server::start(FIRST).await;
+    let mut asked = Vec::new();
+    for path in ["/readyz", "/healthz"] {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: here\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        asked.push(stream);
+    }
+    // An answer on a later connection shows that the earlier ones were taken.
+    assert_eq!(server.deliver("first").await, StatusCode::ACCEPTED);
+    server.signal(Signal::TERM);
+    server.says("stopping").await;
+    // It was told when it listens no more.
+    while TcpStream::connect(server.address).await.is_ok() {}
+    let mut answers = Vec::new();
+    for mut stream in asked {
+        stream.write_all(b"\r\n").await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answers.push(answer);
+    }
+    assert!(answers[0].starts_with("HTTP/1.1 503"), "{}", answers[0]);
+    assert!(answers[0].contains("told to stop"), "{}", answers[0]);
+    assert!(answers[1].starts_with("HTTP/1.1 200"), "{}", answers[1]);
+    assert_eq!(server.process.wait().await.unwrap().code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_second_signal_ends_the_server_while_a_request_hangs() {
     let mut server = Server::start(FIRST).await;
     let (_stream, _) = server.stopped_with_half_a_delivery().await;
@@ -280,4 +313,47 @@ async fn whatever_a_pass_logs_says_which_pass_it_was() {
     assert!(span["calls"].as_u64().unwrap() > 0);
     assert!(span["installation"].as_u64().unwrap() > 0);
     assert!(span["seconds"].as_f64().unwrap() > 0.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_doctor_tells_what_stands_still_on_a_server() {
+    let mut server = Server::start(FIRST).await;
+    server.signal(Signal::TERM);
+    assert_eq!(server.process.wait().await.unwrap().code(), Some(0));
+    let alarms = async || {
+        let output = Command::new(env!("CARGO_BIN_EXE_countersign"))
+            .args(["doctor", "--json"])
+            .current_dir(server.folder.path())
+            .env_clear()
+            .output()
+            .await
+            .unwrap();
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let sections = found["sections"].as_array().unwrap();
+        let alarms = sections.iter().find(|one| one["title"] == "Alarms");
+        alarms.map(|alarms| alarms["checks"].clone())
+    };
+    assert_eq!(alarms().await, None);
+    let file = server.folder.path().join("countersign.db");
+    let url = format!("sqlite://{}", file.display());
+    let work = (Key::Repo(RepoId::new(1).unwrap()), Confirm::IfNeeded);
+    let an_hour_ago = Clock::System.now() - chrono::Duration::hours(1);
+    let store = Sqlite::open(&url).await.unwrap();
+    store.wake(&[work], an_hour_ago).await.unwrap();
+    let told = alarms().await.unwrap();
+    assert_eq!(told.as_array().unwrap().len(), 1, "{told}");
+    assert_eq!(told[0]["name"], "stalled");
+    assert_eq!(told[0]["state"], "warning");
+    assert!(
+        told[0]["seen"]
+            .as_str()
+            .unwrap()
+            .starts_with("No pass has taken up the work")
+    );
+    assert!(
+        told[0]["mend"]
+            .as_str()
+            .unwrap()
+            .starts_with("See that the server runs")
+    );
 }

@@ -22,7 +22,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         "steps",
         &[
             "webhook", "intake", "gather", "hear", "execute", "sweep", "inspect", "outlook",
-            "verify", "submit",
+            "verify", "watch", "submit",
         ],
     ),
     ("flow", &["reconcile", "dispatch"]),
@@ -49,6 +49,11 @@ const NEIGHBOURS: &[(&str, &str, &str)] = &[
         "one pass a key, whatever the key is about",
     ),
     (
+        "watch",
+        "sweep",
+        "how long its turns take, and where it keeps which deliveries are missing",
+    ),
+    (
         "hear",
         "gather",
         "what people ask is heard over the facts of the pass",
@@ -63,10 +68,11 @@ const DOMAIN: &[&[&str]] = &[
         "facts", "policy", "command", "request", "evidence", "ledger", "event", "memory",
     ],
     &["patch", "testlog", "mutants", "import", "redelivery"],
-    &["gate", "verdict", "landing", "doctor"],
+    &["gate", "verdict", "landing", "doctor", "prospects"],
     &["preview", "hypothesis"],
     &["render"],
     &["dispatch", "plan", "asking"],
+    &["alarms"],
     &["next", "scorecard", "attest"],
 ];
 

@@ -3,26 +3,33 @@
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use secrecy::ExposeSecret;
 
 use super::{Complaint, Ended, Exit, database};
 use crate::clock::Clock;
-use crate::domain::doctor::facts::{Asked, Database, Refusal, Settings as Told, WrongSetting};
+use crate::domain::alarms;
+use crate::domain::doctor::facts::{
+    Asked, Database, Refusal, Settings as Told, Standing, WrongSetting,
+};
 use crate::domain::doctor::{self, Diagnosis, Manifest, State};
 use crate::domain::ledger::Verifier;
-use crate::domain::model::RepoName;
+use crate::domain::model::{AppId, RepoName};
 use crate::domain::render::diagnosis;
 use crate::github::auth::AppKey;
 use crate::github::{Client, ClientOptions, Reads, Timeouts};
 use crate::inspect::{self, Given, Scope};
 use crate::settings::{Credentials, ServeArgs, Settings};
+use crate::watch::{self, About};
 
 /// The one list of permissions and events.
 const MANIFEST: &str = include_str!("../../app-manifest.yml");
 /// How many ledger entries are read at once.
 const PAGE: u32 = 1_000;
+/// How often a server sweeps unless it is told otherwise: how old a page may be hangs on it.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(600);
 
 /// What to look at. Every setting of `serve` is a flag here too, so that what is looked at is what the
 /// server would be told.
@@ -50,14 +57,22 @@ pub async fn run(args: DoctorArgs) -> Ended {
         None => (Asked::NotAsked, None),
         Some(credentials) => client(credentials),
     };
+    let database = match &url {
+        Some(url) => examined(url).await,
+        None => Database::NotAsked,
+    };
+    let standing = match (&database, &credentials) {
+        (Database::Sound { url, .. }, Some(credentials)) => {
+            standing(url, credentials.app_id, settings.shadow).await
+        }
+        _ => Vec::new(),
+    };
     let given = Given {
         manifest,
         settings,
         key,
-        database: match url {
-            Some(url) => examined(&url).await,
-            None => Database::NotAsked,
-        },
+        database,
+        standing,
     };
     let scope = args.repo.map_or(Scope::All, Scope::One);
     let facts = inspect::server(given, reads, &scope).await;
@@ -152,6 +167,30 @@ fn client(credentials: &Credentials) -> (Asked<()>, Option<Arc<dyn Reads>>) {
             (Asked::Refused(Refusal::Other, why), None)
         }
     }
+}
+
+/// What stands still on the server, as far as its database tells. Who may merge past the gate is looked at
+/// on GitHub itself, below. What cannot be read has just been complained of.
+async fn standing(url: &str, own_app: AppId, shadow: bool) -> Vec<Standing> {
+    let Ok(store) = database::open(url).await else {
+        return Vec::new();
+    };
+    let about = About {
+        own_app,
+        sweep_interval: SWEEP_INTERVAL,
+        shadow,
+    };
+    let facts = watch::read(&*store, Clock::System.now(), about, None).await;
+    let raised = facts.map(|facts| alarms::raise(&facts)).unwrap_or_default();
+    raised
+        .into_iter()
+        .filter(|alarm| alarm.kind != alarms::Kind::Advisory)
+        .map(|alarm| Standing {
+            kind: alarm.kind.word(),
+            what: alarm.what,
+            mend: alarm.mend,
+        })
+        .collect()
 }
 
 /// Opens the database and follows its ledger. One that is not there is not made; one that an older

@@ -11,6 +11,7 @@ use super::{Complaint, Ended, Exit};
 use crate::domain::model::RepoName;
 use crate::domain::policy::lint::{self, Finding, Severity};
 use crate::domain::policy::{self, Policy, Problem};
+use crate::domain::prospects;
 use crate::domain::render::diagnosis;
 use crate::github::{Reads, Refused};
 use crate::inspect::Inspect;
@@ -48,16 +49,19 @@ pub async fn run(args: CheckArgs) -> Ended {
             return Ok(Exit::No);
         }
     };
+    let foretold = prospects::judge(&text, &policy);
     let Some(name) = &args.repo else {
         let told = match args.json {
-            true => pretty(&answer(&[], None, &[]))?,
-            false => super::policy::meaning(&policy),
+            true => pretty(&answer(&[], None, &foretold))?,
+            false => by_itself(&file, &policy, &foretold),
         };
         print!("{told}");
-        return Ok(Exit::Done);
+        return Ok(exit(&foretold));
     };
     let facts = facts(&args, name, &policy).await?;
-    let findings = lint::judge(&text, &policy, &facts);
+    let mut findings = foretold;
+    findings.extend(lint::judge(&text, &policy, &facts));
+    findings.sort_by_key(|one| (one.line, one.column));
     let looked = facts.looked_at();
     if args.json {
         print!(
@@ -66,16 +70,32 @@ pub async fn run(args: CheckArgs) -> Ended {
         );
     } else {
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        print!("{}", super::policy::meaning(&policy));
+        print!("{}", super::policy::meaning(&policy, errors(&findings)));
         println!("\nAgainst {name}, by {looked}:");
         print!("{}", diagnosis::findings(&file, &findings, colour));
     }
     Ok(exit(&findings))
 }
 
+/// What a valid policy means, and what its text alone foretells.
+fn by_itself(file: &str, policy: &Policy, foretold: &[Finding]) -> String {
+    let mut told = super::policy::meaning(policy, errors(foretold));
+    if !foretold.is_empty() {
+        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        told.push('\n');
+        told.push_str(&diagnosis::findings(file, foretold, colour));
+    }
+    told
+}
+
+fn errors(findings: &[Finding]) -> usize {
+    let errors = findings.iter();
+    errors.filter(|one| one.severity == Severity::Error).count()
+}
+
 fn exit(findings: &[Finding]) -> Exit {
     let has = |severity| findings.iter().any(|one| one.severity == severity);
-    if has(Severity::Error) {
+    if errors(findings) > 0 {
         Exit::No
     } else if has(Severity::Blind) {
         Exit::Remote
@@ -108,6 +128,8 @@ fn answer(
     if let Some((name, looked)) = against {
         value["repository"] = json!(name.to_string());
         value["looked_at"] = json!(looked);
+    }
+    if problems.is_empty() {
         value["findings"] = json!(findings);
     }
     value
@@ -117,4 +139,20 @@ fn pretty(value: &serde_json::Value) -> Result<String, Complaint> {
     serde_json::to_string_pretty(value)
         .map(|text| text + "\n")
         .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_under_which_nothing_can_merge_is_not_called_valid() {
+        let text = "version: 1\nagents: { authors: ['agent[bot]'], vendor: openai }\n\
+                    verifiers:\n  codex: { app: codex-verify, vendor: openai }\n\
+                    gates:\n  second_verifier: { count: 1, independence: vendor }\n";
+        let policy = policy::read::read(text).unwrap();
+        let foretold = prospects::judge(text, &policy);
+        insta::assert_snapshot!(by_itself("countersign.yml", &policy, &foretold));
+        assert_eq!(exit(&foretold), Exit::No);
+    }
 }

@@ -4,7 +4,7 @@
 //! the table for people, the document (`--json`), or the block for a review (`--review`).
 //!
 //! `--submit` posts the document as well, after it was written and printed, whatever it concludes: a "no" is
-//! evidence too. Who posts is found before the first command runs. What identity the run has is kept from
+//! evidence too; a post that is refused exits 3, since 1 says "not tested". Who posts is found before the first command runs. What identity the run has is kept from
 //! the commands (`verify::sandbox`); a key in a file is not, wherever they are not shut in, so changes of
 //! strangers are better posted from elsewhere, by `countersign evidence submit`.
 
@@ -28,12 +28,15 @@ use crate::verify::{self, Budget, Choice, Commands, Fault, Limits, Report, Reque
 pub(super) use show::visible;
 
 /// What is not critical unless somebody says so: texts and tests.
-const USUAL_EXCEPTIONS: [&str; 9] = [
+const USUAL_EXCEPTIONS: [&str; 12] = [
     "**/*.md",
     "**/tests/**",
     "**/test/**",
     "**/*_test.*",
     "**/test_*",
+    "**/test.*",
+    "**/tests.*",
+    "**/conftest.py",
     "**/*.test.*",
     "**/*.spec.*",
     "**/__tests__/**",
@@ -68,6 +71,10 @@ pub struct VerifyArgs {
     /// Where the tests write JUnit reports: paths or patterns from the top of the tree
     #[arg(long, value_name = "PATH")]
     junit: Vec<String>,
+    /// Take the exit code of `--test` for one test, where no known runner and no JUnit report counts tests: for
+    /// a script of your own that does nothing but test
+    #[arg(long)]
+    by_exit_code: bool,
     /// What the tests run against for real, such as `postgres:15`
     #[arg(long, value_name = "NAME")]
     against: Vec<String>,
@@ -159,7 +166,7 @@ fn budget(text: &str) -> Result<Budget, String> {
     }
 }
 
-/// Runs it: 0 approved (and posted, if that was asked for), 1 rejected or inconclusive.
+/// Runs it: 0 approved (and posted, if that was asked for), 1 rejected or inconclusive, 3 not posted.
 pub async fn run(args: VerifyArgs) -> Ended {
     let post = match &args.submit {
         Some(url) => {
@@ -172,7 +179,11 @@ pub async fn run(args: VerifyArgs) -> Ended {
         out: args.out.clone(),
         json: args.json,
         review: args.review,
+        post: how_posted(&args),
     };
+    if let Some(out) = &outputs.out {
+        is_a_place(out)?;
+    }
     let watch = show::Progress::new();
     let request = request(args, &watch).await?;
     let mut stops = Stops::listen();
@@ -199,6 +210,23 @@ pub async fn run(args: VerifyArgs) -> Ended {
         Outcome::Approved => Exit::Done,
         Outcome::Rejected | Outcome::Inconclusive => Exit::No,
     })
+}
+
+/// The flags that post the document as this run does.
+fn how_posted(args: &VerifyArgs) -> Vec<(&'static str, String)> {
+    let key = args
+        .key
+        .as_ref()
+        .map(|key| key.to_string_lossy().into_owned());
+    let flags = [
+        ("--url", args.submit.clone()),
+        ("--key", key),
+        ("--audience", args.audience.clone()),
+    ];
+    flags
+        .into_iter()
+        .filter_map(|(flag, value)| Some((flag, value?)))
+        .collect()
 }
 
 async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complaint> {
@@ -244,6 +272,7 @@ async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complai
             junit: args.junit,
             against: args.against,
             env: args.env,
+            by_exit_code: args.by_exit_code,
         },
         check,
         limits: Limits {
@@ -338,6 +367,8 @@ struct Outputs {
     out: Option<PathBuf>,
     json: bool,
     review: bool,
+    /// How it is posted: flags and their values, empty where it is not.
+    post: Vec<(&'static str, String)>,
 }
 
 impl Outputs {
@@ -357,6 +388,7 @@ impl Outputs {
         } else {
             let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             print!("{}", show::table(report, colour));
+            print!("{}", next_step(report, self).unwrap_or_default());
         }
         Ok(document)
     }
@@ -372,19 +404,83 @@ impl Outputs {
             Some(_) => Ok(()),
             None => std::fs::write(&file, document),
         };
-        let file = file.display();
+        let shown = file.display();
         let text = match kept {
             Ok(()) => format!(
-                "{}\nThe document is in {file}; `countersign evidence submit {file} --url URL` posts it",
-                complaint.text
+                "{}\nThe document is in {shown}; this posts it: {}",
+                complaint.text,
+                self.repost(&file)
             ),
             Err(error) => format!(
-                "{}\nThe document could not be kept either ({file}: {error}); give --out FILE",
+                "{}\nThe document could not be kept either ({shown}: {error}); give --out FILE",
                 complaint.text
             ),
         };
-        Complaint { text, ..complaint }
+        // 1 is the answer "not tested"; that the server would not take it is another matter.
+        let exit = match complaint.exit {
+            Exit::No => Exit::Remote,
+            other => other,
+        };
+        Complaint { text, exit }
     }
+
+    /// The command that posts the document again, as a shell takes it.
+    fn repost(&self, file: &Path) -> String {
+        let mut words = vec![
+            "countersign evidence submit".to_owned(),
+            quoted(&file.to_string_lossy()),
+        ];
+        for (flag, value) in &self.post {
+            words.push(format!("{flag} {}", quoted(value)));
+        }
+        words.join(" ")
+    }
+}
+
+/// A word for a shell, in quotes where it needs them.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@%+=,".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// A folder that is not there is found out before an hour of work, not after it.
+fn is_a_place(out: &Path) -> Result<(), Complaint> {
+    let folder = match out.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => return Ok(()),
+    };
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let text = format!(
+        "--out {}: there is no folder {}; make it first",
+        out.display(),
+        folder.display()
+    );
+    Err(Complaint::new(Exit::Usage, text))
+}
+
+/// What whoever ran this may do now.
+fn next_step(report: &Report, given: &Outputs) -> Option<String> {
+    let what = match report.statement.result {
+        Outcome::Approved => None,
+        Outcome::Rejected if report.survivors.is_empty() => {
+            Some("mend what fails, commit, and verify the new head")
+        }
+        Outcome::Rejected => Some(
+            "write a test that fails with the change shown, or take the lines out, commit, and verify the new head",
+        ),
+        Outcome::Inconclusive => Some("mend what kept it from an answer, and run it again"),
+    };
+    let kept = given.out.is_some() || !given.post.is_empty();
+    let keep = (!kept).then_some(
+        "the evidence was not kept: --out FILE writes it, --review prints it for a review",
+    );
+    let steps: Vec<_> = what.into_iter().chain(keep).collect();
+    (!steps.is_empty()).then(|| format!("next: {}\n", steps.join("; ")))
 }
 
 /// The block for a review; its fence is longer than any in the document.

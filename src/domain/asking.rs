@@ -22,21 +22,11 @@ use std::collections::BTreeMap;
 use super::evidence::collect;
 use super::facts::{PolicyFact, PullRequest, PullState, Snapshot, Why};
 use super::gate::availability::{self, Standing, can_be_told, once_more_at, standing};
+use super::gate::next_step::{ASKED_FOR, before_asking};
 use super::gate::{Case, second_verifier};
 use super::model::{Timestamp, VerifierName};
 use super::policy::{Mode, Policy, Verifier};
-use super::verdict::{GateResult, Move, State, Verdict};
-
-/// The gates that are asked for, in this order.
-const ASKED_FOR: [&str; 3] = ["certification", "second_verifier", "mutation_check"];
-/// The gates that need not pass before: those that reports answer, and people's approvals.
-const NOT_BEFORE: [&str; 5] = [
-    "certification",
-    "second_verifier",
-    "mutation_check",
-    "exercised",
-    "approvals",
-];
+use super::verdict::{State, Verdict};
 
 /// Somebody to ask.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,15 +106,7 @@ fn judged(snapshot: &Snapshot) -> Option<(&Policy, &PullRequest)> {
 
 /// Whether everything passes that costs less than a verification, and no verifier objects.
 fn cheaper_gates_pass(verdict: &Verdict) -> bool {
-    // What people must do about reviews is no matter of a verifier's.
-    let of_people = |gate: &GateResult| {
-        gate.gate == "platform_rules" && gate.state.whose_move() == Move::Maintainer
-    };
-    let in_the_way = |gate: &GateResult| match NOT_BEFORE.contains(&gate.gate.as_str()) {
-        true => matches!(gate.state, State::Failed { .. }) && gate.gate != "approvals",
-        false => !gate.state.passes() && !of_people(gate),
-    };
-    !verdict.gates.is_empty() && !verdict.gates.iter().any(in_the_way)
+    !verdict.gates.is_empty() && before_asking(&verdict.gates).next().is_none()
 }
 
 fn for_gate(case: &Case<'_>, gate: &'static str, asking: &mut Asking) {

@@ -4,6 +4,7 @@
 //! draws a random number. The lints below make that a compile error; `clippy.toml` names the calls.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod alarms;
 pub mod asking;
 pub mod attest;
 pub mod command;
@@ -25,6 +26,7 @@ pub mod patch;
 pub mod plan;
 pub mod policy;
 pub mod preview;
+pub mod prospects;
 pub mod redelivery;
 pub mod render;
 pub mod request;

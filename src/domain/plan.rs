@@ -8,15 +8,15 @@
 //! (three checks missing instead of four) is held back for a while, so that a burst of deliveries
 //! ends in one update; a change of the outcome, or of the gate to look at first, is published at once.
 //!
-//! Left out: branch updates have no effect here yet.
+//! Left out: branch updates (`merge.update`) have no effect here yet, which `policy check` says.
 
 use chrono::Duration;
 use sha2::{Digest, Sha256};
 
-use super::facts::{Asked, Freshness};
+use super::facts::{Asked, Freshness, PolicyFact, PullState, Snapshot};
 use super::gate::standing::CONFLICTS;
-use super::memory::{Confirm, PullRecord};
-use super::model::{CheckRunId, CommentId, HeadSha, PullNumber, RepoId, Timestamp};
+use super::memory::{Concluded, Confirm, PullRecord};
+use super::model::{BaseRef, CheckRunId, CommentId, HeadSha, PullNumber, RepoId, Timestamp};
 use super::policy::{Mode, Request};
 use super::preview::Preview;
 use super::render::answer;
@@ -29,6 +29,8 @@ const WORDING_REST: Duration = Duration::seconds(20);
 /// The bounds between which a question that GitHub left unanswered is asked again.
 const SOONEST: Duration = Duration::seconds(3);
 const LATEST: Duration = Duration::minutes(5);
+/// What the shape of a page begins with that tells of a wait alone.
+const WAITS: &str = "waits until ";
 /// For how long answers are counted.
 const HOUR: Duration = Duration::hours(1);
 /// How soon a question is asked that a delivery left open while others are open anyway.
@@ -41,6 +43,8 @@ pub enum Effect {
     PublishCheck(CheckOrder),
     /// Merge the cleared head.
     Merge(MergeOrder),
+    /// Delete the branch of what was merged.
+    DeleteBranch(BranchOrder),
     /// Keep GitHub's own auto-merge from merging what is held.
     DisarmAutoMerge,
     /// Tell once that a description holds no commands.
@@ -60,6 +64,15 @@ pub struct ReplyOrder {
     pub receipt: Receipt,
     /// The answer, if there is more to say.
     pub body: Option<String>,
+}
+
+/// The branch to delete: of this repository, and at this head when it was merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchOrder {
+    /// Its name.
+    pub branch: String,
+    /// Where it must still point.
+    pub head: HeadSha,
 }
 
 /// Telling a verifier.
@@ -158,6 +171,8 @@ pub struct Standing<'a> {
     pub auto_merge: bool,
     /// The description holds a command, and nobody was told yet that it counts for nothing there.
     pub hint: bool,
+    /// The branch of a merged head, where one is to be deleted.
+    pub leaving: Option<&'a BranchOrder>,
     /// Verifications that are asked for, and how their verifiers are told.
     pub wishes: &'a [AskOrder],
 }
@@ -182,6 +197,8 @@ pub fn plan(verdict: &Verdict, standing: Standing<'_>) -> Plan {
     if let Some(clearance) = verdict.clearance() {
         plan.effects.push(Effect::Merge(MergeOrder::new(clearance)));
     }
+    let leaving = standing.leaving.cloned();
+    plan.effects.extend(leaving.map(Effect::DeleteBranch));
     // Last: a conversation that GitHub has locked must not keep anything else from happening.
     let mut answers = standing.record.answered_at.iter();
     let mut answered = answers
@@ -206,6 +223,31 @@ pub fn plan(verdict: &Verdict, standing: Standing<'_>) -> Plan {
     let told = standing.wishes.iter().filter(may_tell);
     plan.effects.extend(told.cloned().map(Effect::AskVerifier));
     plan
+}
+
+/// The head whose branch goes once it is merged: the policy that cleared it says so, and merges into no branch
+/// of that name.
+pub fn branch_due(verdict: &Verdict, snapshot: &Snapshot) -> Option<HeadSha> {
+    let clearance = verdict.clearance()?;
+    let PolicyFact::Valid { policy, .. } = &snapshot.policy else {
+        return None;
+    };
+    let pull = snapshot.pull.known()?;
+    let as_base = BaseRef::parse(&pull.head_ref).ok()?;
+    (policy.merge.delete_branch && !policy.merge.allows(&as_base)).then(|| clearance.head().clone())
+}
+
+/// The branch to delete now: what was due when the head was cleared, once it has landed as judged.
+pub fn leaving(record: &PullRecord, snapshot: &Snapshot, home: RepoId) -> Option<BranchOrder> {
+    let due = record.branch_due.as_ref()?;
+    let pull = snapshot.pull.known()?;
+    let landed = matches!(record.concluded, Some(Concluded::Landed(_)))
+        && matches!(pull.state, PullState::Merged { .. });
+    // A fork's branch is its owner's.
+    (landed && pull.head == *due && pull.head_repo == Some(home)).then(|| BranchOrder {
+        branch: pull.head_ref.clone(),
+        head: due.clone(),
+    })
 }
 
 fn acts(verdict: &Verdict) -> bool {
@@ -261,6 +303,38 @@ fn publication(verdict: &Verdict, standing: Standing<'_>) -> Publication {
         digest,
         shape,
     }))
+}
+
+/// The order to say that a pull request waits for GitHub's limit until then; `None` where that is said
+/// already, or where the run on its head is completed or was never asked for.
+///
+/// Its shape is that of no verdict, so the next whole pass publishes at once.
+pub fn waits(verdict: &Verdict, record: &PullRecord, until: Timestamp) -> Option<CheckOrder> {
+    if !acts(verdict) || matches!(verdict.outcome, Outcome::Merged | Outcome::Ignored) {
+        return None;
+    }
+    let head = verdict.head.clone()?;
+    let published = record.published.as_ref();
+    let published = published.filter(|published| published.head == head);
+    let said = |shape: &str| {
+        let told = shape.strip_prefix(WAITS)?.parse().ok()?;
+        chrono::DateTime::from_timestamp(told, 0)
+    };
+    if let Some(published) = published
+        && (published.conclusion.is_some()
+            || said(&published.shape).is_some_and(|told| told > verdict.at))
+    {
+        return None;
+    }
+    let page = check::waiting(verdict, until);
+    Some(CheckOrder {
+        head,
+        number: verdict.number,
+        update: published.map(|published| published.run),
+        digest: check::digest(&page),
+        shape: format!("{WAITS}{}", until.timestamp()),
+        page,
+    })
 }
 
 /// The digest of what a verdict is about: its outcome, and the gate that people are to look at first.

@@ -189,6 +189,13 @@ impl Book {
             .collect()
     }
 
+    /// How many were asked for and have not come, and since when the first of them is missing.
+    pub fn overdue(&self) -> Option<(usize, Timestamp)> {
+        let asked = || self.missing.values().filter(|one| one.asked > 0);
+        let since = asked().map(|one| one.since).min()?;
+        Some((asked().count(), since))
+    }
+
     /// Notes that a delivery was asked for.
     pub fn asked(&mut self, id: &DeliveryId, now: Timestamp) {
         if let Some(missing) = self.missing.get_mut(id) {

@@ -441,6 +441,9 @@ fn combine(
     reason: &str,
 ) -> Verdict {
     gate::next_step::fill(&mut gates, policy);
+    if let Some(policy) = policy {
+        gate::next_step::put_off(&mut gates, policy);
+    }
     for gate in &mut gates {
         let before = snapshot.since.get(&gate.gate);
         gate.since = Some(match before {

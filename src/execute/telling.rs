@@ -27,6 +27,7 @@ pub(super) fn for_good(refused: &Refused) -> bool {
         Refused::Unauthorized(_)
         | Refused::Inactive(_)
         | Refused::Limited { .. }
+        | Refused::Resting { .. }
         | Refused::Server(_)
         | Refused::NoAnswer(_)
         | Refused::Unreadable(_) => false,

@@ -1,7 +1,7 @@
 //! The client: one for all installations.
 //!
-//! Every call goes the same way: the brake is asked, then the token, then GitHub; the answer feeds the
-//! brake back. Above that stand three kinds of call, which differ in what may be done twice:
+//! Every call goes the same way: `admission` is asked, then the token, then GitHub; the answer feeds
+//! `admission` back. Above that stand three kinds of call, which differ in what may be done twice:
 //!
 //! - a **read** is tried again, at most as often as there are pauses, after a 5xx or no answer, and once
 //!   with a new token after a 401. Asking twice changes nothing.
@@ -18,10 +18,9 @@
 //! it is, that is compared.
 //!
 //! Known and left: between two pages of a list without a total (pull requests, comments, reviews) an
-//! item can slip over the page's edge when an earlier one disappears; the next pass sees it. Spacing
-//! writes a second apart is for whoever has many of them. A read that gets no answer takes up to three
-//! times [`Timeouts::whole`]; a lease must outlast that. There are no conditional requests: `transport`
-//! says why.
+//! item can slip over the page's edge when an earlier one disappears; the next pass sees it. A read that
+//! gets no answer takes up to twice [`Timeouts::whole`]; a lease must outlast that. The App's own calls are not
+//! conditional: they are few.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,10 +29,14 @@ use http::Method;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
+use super::admission::Admission;
 use super::auth::{AppKey, KeyError};
+use super::breaker::End;
 use super::carrier::Carrier;
+use super::class::{self, Class};
 use super::issuer::Published;
-use super::quota::{Brake, Budget, Limit, Principal};
+use super::kept::Shelves;
+use super::quota::{Budget, Limit, Principal};
 use super::tokens::{Minted, Token, Tokens};
 use super::transport::{Reply, Transport};
 use super::wire::{places, pulls};
@@ -54,6 +57,8 @@ pub struct Timeouts {
     pub whole: Duration,
     /// Before a read is tried again: as many further tries as there are pauses.
     pub pauses: [Duration; 2],
+    /// Between two writes of one installation, where it has many.
+    pub between_writes: Duration,
 }
 
 impl Default for Timeouts {
@@ -64,6 +69,8 @@ impl Default for Timeouts {
             read: Duration::from_secs(15),
             whole: Duration::from_secs(12),
             pauses: [Duration::from_millis(250), Duration::from_millis(1_000)],
+            // What GitHub asks for.
+            between_writes: Duration::from_secs(1),
         }
     }
 }
@@ -100,10 +107,12 @@ pub struct Client {
     key: Live<AppKey>,
     clock: Clock,
     pauses: [Duration; 2],
+    whole: Duration,
     transport: Transport,
     pub(super) published: Published,
     tokens: Tokens,
-    brake: Brake,
+    pub(super) admission: Admission,
+    shelves: Shelves,
 }
 
 impl std::fmt::Debug for Client {
@@ -121,6 +130,8 @@ pub(super) struct Ask {
     address: String,
     body: Option<Value>,
     budget: Budget,
+    /// A write's own class; a read has that of what it is done for.
+    class: Option<Class>,
 }
 
 /// How many redirects a read follows: a name may have changed more than once.
@@ -165,8 +176,10 @@ impl Client {
             key: Live::new(options.key),
             clock: options.clock,
             pauses: options.timeouts.pauses,
+            whole: options.timeouts.whole,
             tokens: Tokens::default(),
-            brake: Brake::default(),
+            admission: Admission::new(options.timeouts.between_writes),
+            shelves: Shelves::default(),
         }
     }
 
@@ -189,6 +202,7 @@ impl Client {
             address: self.transport.rest(path),
             body,
             budget: Budget::Rest,
+            class: None,
         }
     }
 
@@ -209,7 +223,7 @@ impl Client {
     /// Reads a path whose answer is wanted whatever it is: the headers of a refusal tell something too.
     pub(super) async fn reply(&self, who: Principal, path: &str) -> Answer<Reply> {
         let ask = self.rest(Method::GET, path, None);
-        let mut pauses = self.pauses.iter();
+        let mut pauses = self.further_tries();
         loop {
             let answered = self.once(who, &ask).await;
             let again = match &answered {
@@ -217,7 +231,7 @@ impl Client {
                 Err(refused) => matches!(refused, Refused::NoAnswer(_)),
             };
             match pauses.next() {
-                Some(pause) if again => tokio::time::sleep(*pause).await,
+                Some(pause) if again => tokio::time::sleep(pause).await,
                 _ => return answered,
             }
         }
@@ -275,6 +289,7 @@ impl Client {
             address: self.transport.graphql(),
             body: Some(json!({ "query": query, "variables": variables })),
             budget: Budget::GraphQl,
+            class: None,
         };
         let reply = self.patiently(who, &ask).await?;
         let mut value = self.accept(who, &reply)?;
@@ -303,13 +318,17 @@ impl Client {
         body: Value,
     ) -> Answer<Reply> {
         let who = Principal::Installation(repo.installation);
-        let ask = self.rest(method.clone(), &named(&repo.name, tail), Some(body.clone()));
+        let write = |path: &str, body| Ask {
+            class: Some(class_of(&method, tail)),
+            ..self.rest(method.clone(), path, Some(body))
+        };
+        let ask = write(&named(&repo.name, tail), body.clone());
         let reply = self.once(who, &ask).await?;
         if !reply.is_redirect() {
             return Ok(reply);
         }
         let path = format!("/repositories/{}{tail}", repo.id);
-        self.once(who, &self.rest(method, &path, Some(body))).await
+        self.once(who, &write(&path, body)).await
     }
 
     /// A refusal by meaning, or the body.
@@ -327,12 +346,21 @@ impl Client {
         Ok(Page { value, next })
     }
 
+    /// The pauses before further tries. They end early where waiting for answers took the time: a read
+    /// may hang twice, and a pass, which is cut off after thirty seconds, outlasts that.
+    fn further_tries(&self) -> impl Iterator<Item = Duration> {
+        let (begun, patience) = (tokio::time::Instant::now(), self.whole + self.whole / 2);
+        self.pauses
+            .into_iter()
+            .take_while(move |_| begun.elapsed() < patience)
+    }
+
     /// A read, with its further tries: a success, a redirect, or why there is neither.
     async fn patiently(&self, who: Principal, ask: &Ask) -> Answer<Reply> {
-        let mut pauses = self.pauses.iter();
-        let mut renewed = false;
+        let mut pauses = self.further_tries();
+        let (mut renewed, mut again) = (false, false);
         loop {
-            let refused = match self.once(who, ask).await {
+            let refused = match self.one(who, ask, again).await {
                 Ok(reply) if reply.status.is_success() || reply.is_redirect() => return Ok(reply),
                 Ok(reply) => reply.refusal(who, self.now()),
                 Err(refused) => refused,
@@ -341,37 +369,93 @@ impl Client {
                 // The token was forgotten; it may only have been too old.
                 Refused::Unauthorized(_) if who != Principal::App && !renewed => renewed = true,
                 Refused::Server(_) | Refused::NoAnswer(_) => match pauses.next() {
-                    Some(pause) => tokio::time::sleep(*pause).await,
+                    Some(pause) => tokio::time::sleep(pause).await,
                     None => return Err(refused),
                 },
                 refused => return Err(refused),
             }
+            again = true;
         }
     }
 
     /// One request in somebody's name.
     async fn once(&self, who: Principal, ask: &Ask) -> Answer<Reply> {
-        if let Some(after) = self.brake.remaining(who, ask.budget, self.now()) {
-            return Err(Refused::Limited { after });
-        }
-        match who {
-            Principal::App => self.sent(who, ask, &self.assertion()?).await,
-            Principal::Installation(installation) => {
-                let token = self.token(installation).await?;
-                let reply = self.sent(who, ask, &token.secret).await?;
-                if reply.status == http::StatusCode::UNAUTHORIZED {
-                    self.tokens.forget(installation, &token).await;
-                }
-                Ok(reply)
-            }
-        }
+        self.one(who, ask, false).await
     }
 
+    /// One request. What a further try of a read meets (`again`) does not count against the installation
+    /// once more, unless nothing came at all: one page that GitHub cannot make is not an installation in
+    /// trouble, and it holds nobody up.
+    async fn one(&self, who: Principal, ask: &Ask, again: bool) -> Answer<Reply> {
+        let class = ask.class.unwrap_or_else(class::current);
+        let going = self.admission.admit(who, ask.budget, class, self.now())?;
+        if ask.class.is_some() {
+            let creates = ask.method == Method::POST;
+            let wait = self.admission.turn(who, class, creates, self.now())?;
+            if let Ok(wait) = wait.to_std()
+                && !wait.is_zero()
+            {
+                tokio::time::sleep(wait).await;
+            }
+        }
+        let installation = match who {
+            Principal::App => return self.sent(who, ask, &self.assertion()?).await,
+            Principal::Installation(installation) => installation,
+        };
+        let token = self.token(installation).await?;
+        let answered = self.sent(who, ask, &token.secret).await;
+        let end = match &answered {
+            Ok(reply) if !reply.status.is_server_error() => Some(End::Answered),
+            Ok(_) if again => None,
+            Ok(_) => Some(End::Failed),
+            Err(_) => Some(End::Hung),
+        };
+        match end {
+            Some(end) => going.end(end, self.now()),
+            None => drop(going),
+        }
+        let reply = answered?;
+        if reply.status == http::StatusCode::UNAUTHORIZED {
+            self.tokens.forget(installation, &token).await;
+        }
+        Ok(reply)
+    }
+
+    /// A read that was answered before is asked for on the condition that it changed.
     async fn sent(&self, who: Principal, ask: &Ask, secret: &SecretString) -> Answer<Reply> {
+        if ask.method != Method::GET || who == Principal::App {
+            return self.sent_plainly(who, ask, secret, None).await;
+        }
+        if let Some(kept) = self.shelves.find(who, &ask.address) {
+            let unless = Some(&kept.etag);
+            let reply = self.sent_plainly(who, ask, secret, unless).await?;
+            if reply.status != http::StatusCode::NOT_MODIFIED {
+                self.shelves.note(who, &ask.address, &reply);
+                return Ok(reply);
+            }
+            if let Some(whole) = kept.confirmed_by(reply) {
+                return Ok(whole);
+            }
+        }
+        let reply = self.sent_plainly(who, ask, secret, None).await?;
+        self.shelves.note(who, &ask.address, &reply);
+        Ok(reply)
+    }
+
+    async fn sent_plainly(
+        &self,
+        who: Principal,
+        ask: &Ask,
+        secret: &SecretString,
+        unless: Option<&http::HeaderValue>,
+    ) -> Answer<Reply> {
+        let (method, body) = (&ask.method, ask.body.as_ref());
         let reply = self
             .transport
-            .send(&ask.method, &ask.address, Some(secret), ask.body.as_ref())
+            .send(method, &ask.address, Some(secret), body, unless)
             .await?;
+        self.admission
+            .told(who, ask.budget, &reply.headers, self.now());
         self.meter(who, ask.budget, &reply);
         if let Some(limit) = reply.limit(self.now()) {
             self.hold(who, ask.budget, limit);
@@ -405,7 +489,7 @@ impl Client {
             seconds = limit.after.num_seconds(),
             "limited"
         );
-        self.brake.hold(who, budget, limit, self.now());
+        self.admission.hold(who, budget, limit, self.now());
     }
 
     fn assertion(&self) -> Answer<SecretString> {
@@ -421,15 +505,27 @@ impl Client {
             .await
     }
 
-    /// `POST /app/installations/{id}/access_tokens`. A missing installation is one that was removed.
+    /// `POST /app/installations/{id}/access_tokens`. A missing installation is one that was removed. Of
+    /// a merge's class whoever asks: what the first gets, a merge may be waiting for.
     async fn mint(&self, installation: InstallationId) -> Answer<Minted> {
         let who = Principal::App;
-        if let Some(after) = self.brake.remaining(who, Budget::Rest, self.now()) {
-            return Err(Refused::Limited { after });
-        }
+        let going = self
+            .admission
+            .admit(who, Budget::Rest, Class::Merge, self.now())?;
         let path = format!("/app/installations/{installation}/access_tokens");
         let ask = self.rest(Method::POST, &path, None);
-        let reply = self.sent(who, &ask, &self.assertion()?).await?;
+        let answered = self.sent(who, &ask, &self.assertion()?).await;
+        drop(going);
+        let end = match &answered {
+            Ok(reply) if !reply.status.is_server_error() => None,
+            Ok(_) => Some(End::Failed),
+            Err(_) => Some(End::Hung),
+        };
+        if let Some(end) = end {
+            let whose = Principal::Installation(installation);
+            self.admission.failed(whose, end, self.now());
+        }
+        let reply = answered?;
         if !reply.status.is_success() {
             return Err(match reply.refusal(who, self.now()) {
                 Refused::NotFound(why) => Refused::Inactive(why),
@@ -455,6 +551,15 @@ pub(super) fn elsewhere(repo: &Repository) -> Refused {
 
 fn named(name: &RepoName, tail: &str) -> String {
     format!("/repos/{name}{tail}")
+}
+
+/// What a write is for.
+fn class_of(method: &Method, tail: &str) -> Class {
+    match method {
+        &Method::PUT if tail.ends_with("/merge") => Class::Merge,
+        _ if tail.starts_with("/check-runs") => Class::Check,
+        _ => Class::Answer,
+    }
 }
 
 fn is_of_another(page: &Page, repo: &Repository) -> bool {

@@ -108,7 +108,7 @@ impl Published {
 
     async fn read(&self, address: &str, now: Timestamp) -> Answer<Value> {
         let get = http::Method::GET;
-        let reply = self.transport.send(&get, address, None, None).await?;
+        let reply = self.transport.send(&get, address, None, None, None).await?;
         reply.accept(Principal::App, now)
     }
 }

@@ -80,7 +80,7 @@ impl Line {
     pub async fn ask(&self, secret: &SecretString) -> Result<Heard, String> {
         let sent = self
             .transport
-            .send(&Method::GET, &self.address, Some(secret), None);
+            .send(&Method::GET, &self.address, Some(secret), None, None);
         sent.await.map(Heard::from).map_err(why)
     }
 

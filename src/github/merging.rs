@@ -59,7 +59,7 @@ pub(super) fn from_refusal(refused: Refused) -> MergeAnswer {
         Refused::NotFound(why) => MergeAnswer::Gone(why),
         Refused::Unauthorized(why) => MergeAnswer::Unauthorized(why),
         Refused::Forbidden(why) | Refused::Inactive(why) => MergeAnswer::Forbidden(why),
-        Refused::Limited { after } => MergeAnswer::Limited(after),
+        Refused::Limited { after } | Refused::Resting { after } => MergeAnswer::Limited(after),
         Refused::Conflict(why) => MergeAnswer::HeadMoved(why),
         Refused::Invalid { status, message } => {
             MergeAnswer::Invalid(format!("{message} ({status})"))

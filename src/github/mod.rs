@@ -28,19 +28,26 @@
 //! # Floors within the room
 //!
 //! `transport` sends one request; `auth` and `tokens` put a name to it; `quota` keeps calls away for
-//! a while; `client` joins these and knows what may be done twice; `listing`, `reads` and `writes` are
+//! a while, `allowance`, `pace` and `breaker` before GitHub has to, `class` says who goes first and
+//! `admission` asks them all; `kept` asks only for what changed; `client` joins these and knows what may be done twice; `listing`, `reads` and `writes` are
 //! the endpoints; `registration` asks before there is an App; `issuer` knows who signs workflows' tokens;
 //! `line` reaches one address that is no API's: where a workflow run asks for its token, another Countersign;
 //! `wire` turns what came into facts, and is pure.
 
+mod admission;
+mod allowance;
 pub mod auth;
+mod breaker;
 pub mod carrier;
+pub mod class;
 pub mod client;
 mod deliveries;
 pub mod issuer;
+mod kept;
 pub mod line;
 mod listing;
 mod merging;
+mod pace;
 mod quota;
 mod reads;
 mod refusal;
@@ -61,7 +68,7 @@ use crate::domain::facts::{
 };
 use crate::domain::model::{
     Actor, AppId, AppRef, BaseRef, CheckRunId, CommentId, HeadSha, InstallationId, Oid,
-    PolicyDigest, PullNumber, RepoName, Repository,
+    PolicyDigest, PullNumber, RepoName, Repository, Timestamp,
 };
 use crate::domain::policy::Method;
 use crate::domain::policy::lint::Methods;
@@ -83,9 +90,15 @@ pub enum Refused {
     /// The installation is suspended or gone.
     #[error("the installation is suspended or removed: {0}")]
     Inactive(String),
-    /// A primary or secondary limit.
+    /// A primary or secondary limit, GitHub's word or our own care not to come to it.
     #[error("GitHub's rate limit is used up; again in {} s", after.num_seconds())]
     Limited {
+        /// How long to wait.
+        after: chrono::Duration,
+    },
+    /// Nothing was sent: the last calls for this installation failed, so it is left alone for a while.
+    #[error("GitHub failed several times in a row; again in {} s", after.num_seconds())]
+    Resting {
         /// How long to wait.
         after: chrono::Duration,
     },
@@ -112,6 +125,14 @@ pub enum Refused {
 }
 
 impl Refused {
+    /// When to ask again, where nothing but time is missing.
+    pub fn wait(&self) -> Option<chrono::Duration> {
+        match self {
+            Self::Limited { after } | Self::Resting { after } => Some(*after),
+            _ => None,
+        }
+    }
+
     /// After a write: whether it may have happened all the same.
     pub fn outcome_unknown(&self) -> bool {
         matches!(
@@ -129,6 +150,8 @@ pub type Answer<T> = Result<T, Refused>;
 pub struct Branch {
     /// Its tip.
     pub tip: Oid,
+    /// GitHub protects it, in whichever way.
+    pub protected: bool,
     /// What classic protection requires, as far as the branch endpoint tells (checks only).
     pub classic: Vec<PlatformRule>,
 }
@@ -147,8 +170,6 @@ pub struct FileAt {
 pub trait Reads: Send + Sync {
     /// `GET /app`: who we are. Proves the credentials.
     async fn app(&self) -> Answer<AppRef>;
-    /// `GET /app/installations`: active ones; suspended ones are left out.
-    async fn installations(&self) -> Answer<Listing<InstallationId>>;
     /// `GET /installation/repositories`; archived ones are left out.
     async fn repositories(&self, installation: InstallationId) -> Answer<Listing<Repository>>;
     /// `GET /repos/{owner}/{repo}/installation`, then the repository: for the command line.
@@ -245,6 +266,42 @@ pub trait Reads: Send + Sync {
     async fn methods(&self, repo: &Repository) -> Answer<Methods>;
     /// `GET /repos/{}/pulls?state=all&sort=updated`: the newest, open or not.
     async fn recent_pulls(&self, repo: &Repository, most: usize) -> Answer<Listing<PullRequest>>;
+
+    /// What is left of the installations' budgets, as the answers so far told it. Asks nobody.
+    fn budgets(&self) -> Vec<Left> {
+        Vec::new()
+    }
+}
+
+/// What is left for one installation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Whose.
+    pub installation: InstallationId,
+    /// What is left of the hour, what the hour has, and when it is over.
+    pub hour: Option<(i64, i64, Timestamp)>,
+    /// Until when passes wait, so that merges and check runs have what is left.
+    pub passes_wait: Option<Timestamp>,
+    /// Until when sweeps wait.
+    pub sweeps_wait: Option<Timestamp>,
+    /// Until when GitHub wants no call at all.
+    pub held: Option<Timestamp>,
+    /// Until when it is left alone because its calls failed.
+    pub resting: Option<Timestamp>,
+}
+
+impl Left {
+    /// Nothing known.
+    fn unknown(installation: InstallationId) -> Self {
+        Self {
+            installation,
+            hour: None,
+            passes_wait: None,
+            sweeps_wait: None,
+            held: None,
+            resting: None,
+        }
+    }
 }
 
 /// A page of the App's deliveries.
@@ -327,6 +384,8 @@ pub trait Writes: Send + Sync {
     async fn add_label(&self, repo: &Repository, number: PullNumber, label: &str) -> Answer<()>;
     /// `DELETE /repos/{}/issues/{number}/labels/{name}`; one that is not there is no error.
     async fn remove_label(&self, repo: &Repository, number: PullNumber, label: &str) -> Answer<()>;
+    /// `DELETE /repos/{}/git/refs/heads/{branch}`. GitHub asks for no condition: whoever calls has looked.
+    async fn delete_branch(&self, repo: &Repository, branch: &BaseRef) -> Answer<()>;
     /// GraphQL `disablePullRequestAutoMerge`; REST has no such call. One that is not armed is no error.
     async fn disarm_auto_merge(&self, repo: &Repository, number: PullNumber) -> Answer<()>;
     /// `POST /repos/{}/actions/workflows/{file}/dispatches` with the inputs `head` and `number`.

@@ -40,6 +40,16 @@ pub(super) enum Budget {
     GraphQl,
 }
 
+impl Budget {
+    /// Its name in GitHub's headers.
+    pub fn resource(self) -> &'static str {
+        match self {
+            Self::Rest => "core",
+            Self::GraphQl => "graphql",
+        }
+    }
+}
+
 /// A limit as GitHub told it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limit {
@@ -96,7 +106,7 @@ fn wait(headers: &HeaderMap, used_up: bool, now: Timestamp) -> Duration {
     Duration::seconds(seconds.clamp(1, LONGEST))
 }
 
-fn number(headers: &HeaderMap, name: &str) -> Option<i64> {
+pub(super) fn number(headers: &HeaderMap, name: &str) -> Option<i64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 

@@ -11,7 +11,7 @@ use super::listing::{self, MOST_PAGES, PER_PAGE, Place, Shape};
 use super::quota::Principal;
 use super::wire::diff::{self, WireComparison};
 use super::wire::{self, apps, checks, issues, places, pulls, rules, unreadable};
-use super::{Answer, Attempts, Branch, FileAt, Introduction, Reads, Refused, auth, issuer};
+use super::{Answer, Attempts, Branch, FileAt, Introduction, Left, Reads, Refused, auth, issuer};
 use crate::domain::doctor::facts::{Delivered, Hook, Installation};
 use crate::domain::facts::{
     CheckRun, Comment, CommitStatus, Comparison, FileChange, Issue, Listing, PlatformRule,
@@ -53,19 +53,6 @@ const CONVERSATIONS: &str =
 impl Reads for Client {
     async fn app(&self) -> Answer<AppRef> {
         places::own_app(self.read(Principal::App, "/app").await?.value)
-    }
-
-    async fn installations(&self) -> Answer<Listing<InstallationId>> {
-        let place = Place::At(Principal::App);
-        let listing = self
-            .list(
-                place,
-                "/app/installations",
-                Shape::Bare,
-                places::active_installation,
-            )
-            .await?;
-        Ok(listing::kept(listing))
     }
 
     async fn repositories(&self, installation: InstallationId) -> Answer<Listing<Repository>> {
@@ -435,6 +422,10 @@ impl Reads for Client {
 
     async fn methods(&self, repo: &Repository) -> Answer<Methods> {
         apps::methods(self.read_of(repo, "").await?.value)
+    }
+
+    fn budgets(&self) -> Vec<Left> {
+        self.admission.left(self.now())
     }
 
     async fn recent_pulls(&self, repo: &Repository, most: usize) -> Answer<Listing<PullRequest>> {

@@ -136,7 +136,7 @@ impl Registrar {
         loop {
             let sent = self
                 .transport
-                .send(&Method::POST, &address, None, None)
+                .send(&Method::POST, &address, None, None, None)
                 .await;
             // Nothing of ours can be wrong with the credentials: there are none.
             let accepted = sent.and_then(|reply| reply.accept(Principal::App, self.clock.now()));

@@ -10,7 +10,7 @@
 //! - its own authorisation goes to `api.github.com` only, and mints a token for each of ten concurrent
 //!   cold calls: it has none here, the header is set per call from [`Tokens`](super::tokens::Tokens);
 //! - its ETag cache is keyed by address alone, so that one installation can be served what another
-//!   may see: there is no cache, and no conditional request;
+//!   may see: it has none here, [`Shelves`](super::kept::Shelves) are keyed by who asks;
 //! - its base address is prefixed to addresses that do not begin with it, which breaks GraphQL on
 //!   Enterprise Server (`/api/graphql` beside `/api/v3`): it is given the bare host, and every address
 //!   here is whole.
@@ -122,7 +122,8 @@ impl Transport {
     }
 
     /// Sends one request, once, in the name of who has the token or assertion `secret`; in nobody's name
-    /// without one. Whatever status comes back is an answer.
+    /// without one. Whatever status comes back is an answer. With `unless`, an answer that has this `ETag`
+    /// is not sent again, and the status is 304.
     ///
     /// # Errors
     /// [`Refused::NoAnswer`] alone: after a write, the outcome is unknown.
@@ -132,11 +133,12 @@ impl Transport {
         address: &str,
         secret: Option<&SecretString>,
         body: Option<&Value>,
+        unless: Option<&HeaderValue>,
     ) -> Answer<Reply> {
         calls::called();
         let begun = tokio::time::Instant::now();
         let outcome = self
-            .in_time(self.exchange(method.clone(), address, secret, body))
+            .in_time(self.exchange(method.clone(), address, secret, body, unless))
             .await;
         let status = outcome.as_ref().ok().map(|reply| reply.status.as_u16());
         self.meters
@@ -184,8 +186,12 @@ impl Transport {
         address: &str,
         secret: Option<&SecretString>,
         body: Option<&Value>,
+        unless: Option<&HeaderValue>,
     ) -> Answer<Reply> {
-        let request = framed(method, address, secret)?;
+        let mut request = framed(method, address, secret)?;
+        if let Some(etag) = unless {
+            request = request.header(header::IF_NONE_MATCH, etag);
+        }
         let lost = |error: octocrab::Error| Refused::NoAnswer(root_cause(&error));
         let request = self.crab.build_request(request, body).map_err(lost)?;
         self.carry(request).await

@@ -111,6 +111,12 @@ impl Writes for Client {
         }
     }
 
+    async fn delete_branch(&self, repo: &Repository, branch: &BaseRef) -> Answer<()> {
+        let segments: Vec<_> = branch.as_str().split('/').map(encoded).collect();
+        let tail = format!("/git/refs/heads/{}", segments.join("/"));
+        self.take(repo, Verb::DELETE, &tail, Value::Null).await
+    }
+
     async fn disarm_auto_merge(&self, repo: &Repository, number: PullNumber) -> Answer<()> {
         let who = Principal::Installation(repo.installation);
         let Some(id) = self.armed(repo, number).await? else {

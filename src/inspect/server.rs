@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Inspect;
 use crate::domain::doctor::Manifest;
 use crate::domain::doctor::facts::{
-    Asked, Database, Facts, Installation, Refusal, RepositoryFacts, Settings,
+    Asked, Database, Facts, Installation, Refusal, RepositoryFacts, Settings, Standing,
 };
 use crate::domain::facts::{PolicyFact, PolicyOrigin};
 use crate::domain::model::{RepoName, Repository};
@@ -23,6 +23,8 @@ pub struct Given {
     pub key: Asked<()>,
     /// The database.
     pub database: Database,
+    /// What stands still, as far as the database tells.
+    pub standing: Vec<Standing>,
 }
 
 /// Which repositories are looked at.
@@ -49,6 +51,7 @@ fn asked<T>(answer: Answer<T>) -> Asked<T> {
                     Asked::Refused(Refusal::Other, why)
                 }
                 Refused::Limited { .. }
+                | Refused::Resting { .. }
                 | Refused::Server(_)
                 | Refused::NoAnswer(_)
                 | Refused::Unreadable(_) => Asked::Failed(why),
@@ -69,6 +72,7 @@ pub async fn server(given: Given, reads: Option<Arc<dyn Reads>>, scope: &Scope) 
         hook: Asked::NotAsked,
         deliveries: Asked::NotAsked,
         database: given.database,
+        standing: given.standing,
         installations: Asked::NotAsked,
         unlisted: Vec::new(),
         repositories: Vec::new(),

@@ -25,10 +25,20 @@ const GRANTS: &str = "grants";
 /// What each installation was granted, by its number.
 type Grants = BTreeMap<InstallationId, BTreeMap<String, String>>;
 
+/// Where the App may act, as far as a sweep knows.
+pub(super) struct Reached {
+    /// Every repository, and the installation that opens it.
+    pub homes: BTreeMap<RepoId, InstallationId>,
+    /// How many were woken.
+    pub woken: usize,
+    /// The first refusal.
+    pub trouble: Option<Refused>,
+}
+
 /// What the lists of all installations told.
 #[derive(Default)]
 struct Lists {
-    repositories: BTreeSet<RepoId>,
+    homes: BTreeMap<RepoId, InstallationId>,
     /// Installations whose list was not read, or not whole.
     unread: BTreeSet<InstallationId>,
     woken: usize,
@@ -37,33 +47,37 @@ struct Lists {
 
 impl Sweep {
     /// Lists every installation's repositories, remembers and wakes them, and leaves those alone that
-    /// are in none; how many were woken, and the first refusal. Everything in a repository that is new
-    /// here, or whose account granted other permissions, is read again; elsewhere what differs.
-    pub(super) async fn reach(&self) -> Result<(usize, Option<Refused>), SweepError> {
+    /// are in none. Everything in a repository that is new here, or whose account granted other
+    /// permissions, is read again; elsewhere what differs.
+    pub(super) async fn reach(&self) -> Result<Reached, SweepError> {
         let before = self.store.active_repos().await?;
-        let installations = self.reads.installations().await?;
+        let installations = self.reads.granted().await?;
         let note = self.store.note(GRANTS).await?;
-        let granted = self.grants().await;
-        let anew = granted.as_ref().map(|granted| anew(&note.value, granted));
-        let anew = anew.unwrap_or_default();
+        let all = installations.items.iter();
+        let granted: Grants = all.map(|one| (one.id, one.permissions.clone())).collect();
+        let anew = anew(&note.value, &granted);
         let mut lists = Lists::default();
-        for installation in &installations.items {
-            let all = anew.contains(installation);
-            self.list(*installation, all, &mut lists).await?;
+        for installation in installations.items.iter().filter(|one| !one.suspended) {
+            let all = anew.contains(&installation.id);
+            self.list(installation.id, all, &mut lists).await?;
         }
         for repo in before.into_iter().filter_map(|memory| memory.repo) {
-            let listed = lists.repositories.contains(&repo.id);
-            let whole = installations.complete && !lists.unread.contains(&repo.installation);
-            if whole && !listed {
+            if lists.homes.contains_key(&repo.id) {
+                continue;
+            }
+            if installations.complete && !lists.unread.contains(&repo.installation) {
                 self.left(&repo).await?;
+            } else {
+                lists.homes.insert(repo.id, repo.installation);
             }
         }
         // After the wakes: dying in between wakes them once more.
-        if let Some(granted) = granted {
-            let value = serde_json::json!(granted);
-            self.keep(GRANTS, note, value).await?;
-        }
-        Ok((lists.woken, lists.trouble))
+        self.keep(GRANTS, note, serde_json::json!(granted)).await?;
+        Ok(Reached {
+            homes: lists.homes,
+            woken: lists.woken,
+            trouble: lists.trouble,
+        })
     }
 
     async fn list(
@@ -91,7 +105,7 @@ impl Sweep {
                 false => Confirm::IfNeeded,
             };
             keys.push((Key::Repo(repo.id), confirm));
-            lists.repositories.insert(repo.id);
+            lists.homes.insert(repo.id, repo.installation);
         }
         self.store.wake(&keys, self.clock.now()).await?;
         lists.woken += keys.len();
@@ -149,16 +163,6 @@ impl Sweep {
             tracing::info!(repo = %seen.name, "in no installation any more: left alone");
         }
         Ok(())
-    }
-
-    /// What every account granted; `None` where GitHub does not say.
-    async fn grants(&self) -> Option<Grants> {
-        let listed = self.reads.granted().await;
-        let listed = listed
-            .inspect_err(|refused| tracing::debug!(%refused, "what was granted is not told"))
-            .ok()?;
-        let grants = listed.items.into_iter();
-        Some(grants.map(|one| (one.id, one.permissions)).collect())
     }
 }
 

@@ -16,14 +16,8 @@ const NOTE: &str = "turns";
 type Place = (RepoId, PullNumber);
 
 impl Sweep {
-    /// Has those pull requests read again whose turn it is.
-    pub(super) async fn in_turn(&self) -> Stored<()> {
-        let active = self.store.active_repos().await?;
-        let homes: BTreeMap<RepoId, InstallationId> = active
-            .into_iter()
-            .filter_map(|memory| memory.repo)
-            .map(|repo| (repo.id, repo.installation))
-            .collect();
+    /// Has those pull requests read again whose turn it is, in the repositories in which the App may act.
+    pub(super) async fn in_turn(&self, homes: &BTreeMap<RepoId, InstallationId>) -> Stored<()> {
         let mut open: BTreeMap<InstallationId, Vec<Place>> = BTreeMap::new();
         for row in self.store.open_pulls(None).await? {
             if let Some(home) = homes.get(&row.repo) {

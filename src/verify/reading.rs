@@ -5,8 +5,10 @@
 //! round; taking it for a kill would call an untested line tested.
 //!
 //! Which tests ran is read from JUnit reports where they are asked for, else from the output of a runner
-//! that is known. Where neither tells, the command itself counts as one test, and a kill by it is told by
-//! its exit code and a digest of its output, never by a made-up name.
+//! that is known. Where neither tells, nothing shows that any test ran (`true` passes as well), and no approval
+//! can come of it unless the caller says that the command tests (`--by-exit-code`): then the command itself
+//! counts as one test, and a kill by it is told by its exit code and a digest of its output, never by a
+//! made-up name.
 //!
 //! Where a runner is known, a command that fails while no test did is no kill: a test file could not be
 //! loaded, or the runner could not start. A test program that crashes is one: it was built, and died of the
@@ -278,6 +280,12 @@ impl Fate {
     }
 }
 
+/// Why a command that passes shows nothing where nobody counted its tests.
+pub(super) const UNCOUNTED: &str = "the test command passed, but nothing shows that it ran a test: its output is of \
+     no known runner, and there is no JUnit report; have the tests write one and give --junit FILE, or use a known \
+     runner (cargo test, nextest, pytest, unittest, go test, vitest, jest, mocha, node, maven); for a script of \
+     your own that tests and prints nothing known, --by-exit-code takes its exit code for one test";
+
 const HIDDEN: &str =
     "the output names tests that failed, and the exit code is 0: is it lost in a pipe?";
 
@@ -325,7 +333,7 @@ pub(super) fn fate(baseline: &Tests, tests: &Tests, was_built: bool) -> Fate {
             note: None,
         },
         _ if !was_built && looks_like_a_compiler(&tests.ran.output) => {
-            unviable("its output is that of a compiler")
+            unviable("its output looks like a source file that could not be compiled or loaded")
         }
         End::Signal(_) => Fate::killed(vec![tests.signature()]),
         _ if known && crashed(&tests.ran.output) => Fate::killed(vec![tests.signature()]),

@@ -6,6 +6,8 @@
 //! with the reason. Kills that the head's own tests show to be none make everything but a survivor
 //! inconclusive.
 
+mod shown;
+
 use serde_json::Value;
 
 use super::Request;
@@ -22,6 +24,7 @@ use crate::domain::facts::{Comparison, Listing};
 use crate::domain::gate::hunks;
 use crate::domain::model::{Oid, Timestamp};
 use crate::domain::policy::{MutationCheck, MutationDemand, Timeouts};
+use shown::shown;
 
 /// The most failing tests that are named one by one.
 const MOST_NAMED: usize = 20;
@@ -160,7 +163,12 @@ impl Report {
                 );
             }
             Baseline::Unclear(tests, why) => {
-                self.statement.tests.push(run(tests));
+                let mut shown = run(tests);
+                if tests.log.is_none() {
+                    // The command is no test that anybody could show.
+                    (shown.executed, shown.passed, shown.failed) = (0, 0, 0);
+                }
+                self.statement.tests.push(shown);
                 let why = format!("nothing is shown by the head's tests: {why}");
                 self.conclude(Outcome::Inconclusive, Some(InconclusiveReason::Other), &why);
             }
@@ -208,6 +216,7 @@ impl Report {
         let known = with_lines(found.comparison);
         let mut mutants: Vec<Mutant> = Vec::new();
         let mut sum = Sum::default();
+        let mut wide = Vec::new();
         for (spot, tried) in found.spots.iter().zip(std::mem::take(&mut found.tried)) {
             let (mut caught, mut lived) = (false, false);
             let mut last = None;
@@ -218,6 +227,7 @@ impl Report {
                 let counts = counts_as_kill(gate, &mutant) && holds;
                 caught |= counts;
                 sum.kills += u64::from(counts);
+                wide.extend(Wide::of(spot, &one, &mutant).filter(|_| counts));
                 sum.ran_out |= one.fate.status == MutantStatus::Timeout;
                 sum.left_out |= one.fate.status == MutantStatus::Skipped && spot.barred.is_none();
                 if mutant.status == MutantStatus::Survived {
@@ -247,18 +257,19 @@ impl Report {
             mutation.mutants = mutants;
             mutation.restored_tree = found.tree.clone();
         }
-        self.warn(&found, sum.kills);
+        self.warn(&found);
+        self.warn_of_wide(&wide);
         match found.doubt {
             // A survivor is one whatever is thought of the kills.
             Some(why) if self.survivors.is_empty() && sum.restored => {
                 self.conclude(Outcome::Inconclusive, Some(InconclusiveReason::Other), &why);
             }
-            _ => self.judge(found.check, &sum),
+            _ => self.judge(found.check, &sum, &wide),
         }
     }
 
     /// What whoever relies on this should know.
-    fn warn(&mut self, found: &Found<'_>, kills: u64) {
+    fn warn(&mut self, found: &Found<'_>) {
         for path in &found.lineless {
             let why = format!(
                 "{path} changed without a line of it (its name, its mode, or an empty file): nothing is shown \
@@ -266,15 +277,26 @@ impl Report {
             );
             self.find(Severity::Warning, Some((path.clone(), 1)), why);
         }
-        if kills > 0 && !found.named {
-            let why = "the tests have no names here, so a kill is told by the exit code of the whole command: \
-                       whatever makes it fail counts, a linter or a check for a clean tree as well; let the \
-                       command do nothing but test, or give --junit";
+        if !found.named {
+            let why = "--by-exit-code: nothing counts or names the tests here, so the whole command stands for one \
+                       test: whatever makes it fail counts as a kill, a linter or a check for a clean tree as \
+                       well; let the command do nothing but test, or give --junit";
             self.find(Severity::Warning, None, why.to_owned());
         }
     }
 
-    fn judge(&mut self, check: &MutationCheck, sum: &Sum) {
+    /// A test that fails without a whole hunk need not look at each of its lines.
+    fn warn_of_wide(&mut self, wide: &[Wide]) {
+        for Wide { path, line, lines } in wide {
+            let why = format!(
+                "{path}:{line}: {lines} changed lines were undone together, and a test noticed; none of them was \
+                 tried alone, so some may still be untested"
+            );
+            self.find(Severity::Warning, Some((path.clone(), *line)), why);
+        }
+    }
+
+    fn judge(&mut self, check: &MutationCheck, sum: &Sum, wide: &[Wide]) {
         let other = Some(InconclusiveReason::Other);
         if !sum.restored {
             let why = "the tree after the last mutant is not the head's: nothing is shown";
@@ -313,9 +335,15 @@ impl Report {
             );
         } else if enough {
             let why = match sum.places {
-                1 => "the one critical change is tested: a test fails without it".to_owned(),
+                1 => "a test fails without the one critical change".to_owned(),
                 count => {
-                    format!("all {count} critical changes are tested: a test fails without each")
+                    format!("a test fails without each of the {count} critical changes")
+                }
+            };
+            let why = match wide.iter().map(|hunk| hunk.lines).sum::<u64>() {
+                0 => why,
+                lines => {
+                    format!("{why}; {lines} of the lines were undone together only, none alone")
                 }
             };
             let why = match sum.open.is_empty() {
@@ -350,7 +378,7 @@ impl Report {
         );
         self.survivors.push(Survivor {
             id: mutant.id.clone(),
-            place: spot.place.clone(),
+            place: lines(mutant),
             what: one.mutant.what.clone(),
             diff: shown(spot, &one.mutant),
         });
@@ -397,6 +425,34 @@ pub(super) struct Found<'a> {
     pub named: bool,
     /// Critical files whose change has no line.
     pub lineless: Vec<String>,
+}
+
+/// A hunk of several lines that was noticed as a whole.
+struct Wide {
+    path: String,
+    line: u64,
+    lines: u64,
+}
+
+impl Wide {
+    fn of(spot: &Spot, one: &Tried, mutant: &Mutant) -> Option<Self> {
+        use crate::domain::mutants::Kind;
+        let lines = mutant.end_line.saturating_sub(mutant.start_line) + 1;
+        let undone = matches!(one.mutant.kind, Kind::RevertHunk | Kind::RevertPiece);
+        (undone && lines > 1 && spot.exempt.is_none()).then(|| Self {
+            path: mutant.path.clone(),
+            line: mutant.start_line,
+            lines,
+        })
+    }
+}
+
+/// Where a mutant lies, as the table of mutants says it.
+fn lines(mutant: &Mutant) -> String {
+    match mutant.start_line == mutant.end_line {
+        true => format!("{}:{}", mutant.path, mutant.start_line),
+        false => format!("{}:{}-{}", mutant.path, mutant.start_line, mutant.end_line),
+    }
 }
 
 #[derive(Default)]
@@ -515,57 +571,4 @@ fn with_lines(comparison: &Comparison) -> Comparison {
 fn is_critical(known: &Comparison, check: &MutationCheck, mutant: &Mutant) -> bool {
     let shown = |hunks: Vec<hunks::Hunk<'_>>| hunks.iter().any(|hunk| hunk.is_shown_by(mutant));
     hunks::critical(known, check).is_ok_and(shown)
-}
-
-/// The most lines of a survivor's change that are shown.
-const MOST_LINES: usize = 24;
-const CONTEXT: usize = 2;
-
-/// A mutant's change, from the head to it, as a few lines of a unified diff.
-fn shown(spot: &Spot, mutant: &crate::domain::mutants::Mutant) -> String {
-    let mut lines = Vec::new();
-    for (path, content) in &mutant.files {
-        let head = match *path == mutant.path {
-            true => spot.head.as_deref(),
-            false => None,
-        };
-        let text =
-            |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
-        let (old, new) = (text(head), text(content.as_deref()));
-        let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-        let same = |pair: &(&&str, &&str)| pair.0 == pair.1;
-        let before = old.iter().zip(&new).take_while(same).count();
-        let most = old.len().min(new.len()) - before;
-        let after = old
-            .iter()
-            .rev()
-            .zip(new.iter().rev())
-            .take(most)
-            .take_while(same)
-            .count();
-        let from = before.saturating_sub(CONTEXT);
-        let to = (old.len() - after + CONTEXT).min(old.len());
-        lines.push(format!("{path}:{}", before + 1));
-        lines.extend(old[from..before].iter().map(|line| format!("  {line}")));
-        lines.extend(
-            old[before..old.len() - after]
-                .iter()
-                .map(|line| format!("- {line}")),
-        );
-        lines.extend(
-            new[before..new.len() - after]
-                .iter()
-                .map(|line| format!("+ {line}")),
-        );
-        lines.extend(
-            old[old.len() - after..to]
-                .iter()
-                .map(|line| format!("  {line}")),
-        );
-    }
-    if let Some(more) = lines.len().checked_sub(MOST_LINES).filter(|more| *more > 0) {
-        lines.truncate(MOST_LINES);
-        lines.push(format!("({more} more lines)"));
-    }
-    lines.join("\n")
 }

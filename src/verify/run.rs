@@ -2,7 +2,7 @@
 //!
 //! A command is a process group of its own, and dies as one. A process that left the group (`setsid`) is
 //! found by a mark in its environment; within bubblewrap it dies with its pid namespace, whatever it does.
-//! Output is one stream, as people would see it; its head and tail are kept, and a digest of all of it.
+//! Output is one stream, as people would see it; its head and tail are kept, and a digest of it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,6 +21,10 @@ use super::sandbox::Room;
 /// names of what failed may stand far before it.
 const HEAD: usize = 1024 * 1024;
 const TAIL: usize = 4 * 1024 * 1024;
+
+/// So much of an output its digest covers, with the length of all: a command that prints without end must not be
+/// waited for longer than for its own sake.
+const DIGESTED: u64 = 64 * 1024 * 1024;
 
 /// How long what a killed command still has in its pipe is waited for. Only a process that escaped every
 /// net holds it open longer.
@@ -78,7 +82,7 @@ pub(super) struct Ran {
     pub end: End,
     /// Its output; the middle of a very long one is left out.
     pub output: String,
-    /// The first 12 hex digits of the SHA-256 of the whole output.
+    /// The first 12 hex digits of the SHA-256 of the output; of a very long one, of its beginning and its length.
     pub digest: String,
     /// How long it took.
     pub took: Duration,
@@ -152,34 +156,68 @@ impl Drop for Family {
             let _ = kill_process_group(group, Signal::KILL);
         }
         // One that is killed may have had a child just before: look again until there is none.
-        for _ in 0..100 {
-            let left = marked(&self.mark);
-            if left.is_empty() {
+        for look in 0..100 {
+            let Marked { found, unclear } = marked(&self.mark);
+            if found.is_empty() && (!unclear || look >= 10) {
                 break;
             }
-            for process in left {
+            for process in found {
                 let _ = kill_process(process, Signal::KILL);
             }
         }
     }
 }
 
-/// The living processes with this mark, where the system tells (Linux).
-fn marked(mark: &str) -> Vec<Pid> {
+/// What a look at all processes finds.
+#[derive(Default)]
+struct Marked {
+    /// The living processes with the mark.
+    found: Vec<Pid>,
+    /// Whether one may have it that shows nothing: it is just becoming another program.
+    unclear: bool,
+}
+
+/// Looks for living processes with this mark, where the system tells (Linux).
+fn marked(mark: &str) -> Marked {
     let wanted = format!("{MARK}={mark}");
+    let mut marked = Marked::default();
     let Ok(entries) = std::fs::read_dir("/proc") else {
-        return Vec::new();
+        return marked;
     };
-    let processes = entries.flatten().filter_map(|entry| {
-        let pid = entry.file_name().to_str()?.parse::<i32>().ok()?;
-        // A dead process that nobody has asked about yet has no environment any more.
-        let environment = std::fs::read(entry.path().join("environ")).ok()?;
+    for entry in entries.flatten() {
+        let pid = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        let Some(pid) = pid.and_then(Pid::from_raw) else {
+            continue;
+        };
+        let Ok(environment) = std::fs::read(entry.path().join("environ")) else {
+            continue;
+        };
         let mut variables = environment.split(|byte| *byte == 0);
-        variables
-            .any(|one| one == wanted.as_bytes())
-            .then(|| Pid::from_raw(pid))?
-    });
-    processes.collect()
+        if variables.any(|one| one == wanted.as_bytes()) {
+            marked.found.push(pid);
+        } else if environment.is_empty() {
+            let line = std::fs::read_to_string(entry.path().join("stat"));
+            marked.unclear |= line.is_ok_and(|line| runs_a_program(&line));
+        }
+    }
+    marked
+}
+
+/// Whether a line of `/proc/PID/stat` is of a process that lives and is not the kernel's own (proc(5)).
+fn runs_a_program(line: &str) -> bool {
+    const OF_THE_KERNEL: u64 = 0x0020_0000;
+    // The name may hold anything, also brackets; the state follows it, the flags are six fields on.
+    let mut fields = line
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace();
+    let dead = matches!(fields.next(), None | Some("Z" | "X"));
+    let flags = fields.nth(5).and_then(|flags| flags.parse::<u64>().ok());
+    !dead && flags.is_some_and(|flags| flags & OF_THE_KERNEL == 0)
 }
 
 /// Reads to the end, keeps head and tail.
@@ -188,16 +226,23 @@ async fn kept(mut output: pipe::Receiver) -> (String, String) {
     let mut tail: VecDeque<u8> = VecDeque::new();
     let mut lost = false;
     let mut digest = Sha256::new();
+    let mut length: u64 = 0;
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(count @ 1..) = output.read(&mut buffer).await {
         let read = &buffer[..count];
-        digest.update(read);
+        if length < DIGESTED {
+            digest.update(read);
+        }
+        length += count as u64;
         let fits = read.len().min(HEAD - head.len());
         head.extend_from_slice(&read[..fits]);
         tail.extend(&read[fits..]);
         let over = tail.len().saturating_sub(TAIL);
         lost |= over > 0;
         tail.drain(..over);
+    }
+    if length > DIGESTED {
+        digest.update(length.to_be_bytes());
     }
     let mut text = String::from_utf8_lossy(&head).into_owned();
     if lost {
@@ -259,6 +304,14 @@ mod tests {
     }
 
     /// Whoever waits may be cancelled, by a signal to this program.
+    #[test]
+    fn a_process_that_shows_nothing_of_itself_is_asked_about_again_unless_dead_or_the_kernels() {
+        assert!(runs_a_program("71 (a) b) R 1 71 71 0 -1 4194304 0"));
+        assert!(!runs_a_program("71 (sleep) Z 1 71 71 0 -1 4194304 0"));
+        assert!(!runs_a_program("2 (kthreadd) S 0 0 0 0 -1 2129984 0"));
+        assert!(!runs_a_program(""));
+    }
+
     #[tokio::test]
     async fn a_run_that_nobody_waits_for_any_more_is_ended() {
         let folder = tempfile::tempdir().unwrap();

@@ -37,6 +37,11 @@ pub(super) async fn no_such_route() -> Lost {
     )
 }
 
+/// What stands still and should not, the server's own troubles first; an empty list where all is well.
+pub(super) async fn alarms(State(state): State<WebState>) -> axum::Json<Value> {
+    axum::Json(json!({ "alarms": state.watch.alarms().await }))
+}
+
 /// The verdict tree of one pull request, as the last pass recorded it.
 pub(super) async fn pull(
     State(state): State<WebState>,

@@ -254,6 +254,20 @@ fn came_of_it(head: &str, body: &Value) -> (&'static str, &'static str, String) 
         let text = format!("Merged {head} as `{}`{found}.", short(&commit));
         return ("merged", "satisfied", text);
     }
+    if let Some(branch) = field(body, "branch") {
+        return match field(body, "branch_left") {
+            Some(why) => (
+                "branch left",
+                "",
+                format!("Left the branch `{branch}`: {why}."),
+            ),
+            None => (
+                "branch deleted",
+                "satisfied",
+                format!("The branch `{branch}` is deleted."),
+            ),
+        };
+    }
     known
         .iter()
         .find_map(|(name, how)| Some(refused(how, field(body, name)?)))

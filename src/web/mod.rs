@@ -20,6 +20,7 @@ mod api;
 pub mod evidence;
 mod history;
 mod known;
+mod limits;
 mod metrics;
 mod outlooks;
 mod pages;
@@ -33,17 +34,18 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use secrecy::SecretString;
 use serde_json::json;
 
 use crate::clock::Clock;
 use crate::settings::Live;
 use crate::store::Store;
+use crate::watch::Watch;
 
 pub use metrics::Scrape;
 
@@ -60,9 +62,16 @@ pub struct WebState {
     pub ready: Arc<AtomicBool>,
     /// What is where.
     pub addresses: Addresses,
+    /// What is left of the installations' budgets.
+    pub budgets: Budgets,
+    /// What stands still and should not.
+    pub watch: Watch,
     /// What is counted, and what scrapers were shown.
     pub scrape: Scrape,
 }
+
+/// Tells what is left of the installations' budgets, without a call.
+pub type Budgets = Arc<dyn Fn() -> Vec<crate::github::Left> + Send + Sync>;
 
 /// Addresses that pages lead to. Where one is not known, a page does without.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,10 +114,12 @@ pub fn router(state: WebState) -> Router {
     let api = Router::new()
         .route("/repos/{owner}/{repo}/pulls/{number}", get(api::pull))
         .route("/repos/{owner}/{repo}/pulls", get(api::pulls))
+        .route("/alarms", get(api::alarms))
         .route("/repos/{owner}/{repo}/ledger", get(api::ledger))
         .route("/repos/{owner}/{repo}/dispatch", get(api::dispatch))
         .route("/repos/{owner}/{repo}/next", get(api::next))
         .route("/repos/{owner}/{repo}/scorecard", get(api::scorecard))
+        .route("/limits", get(limits::limits))
         .fallback(api::no_such_route)
         .layer(programs.clone());
     let metrics = Router::new()
@@ -155,8 +166,12 @@ async fn healthy() -> axum::Json<serde_json::Value> {
 }
 
 /// Ready: the database answers (its schema was brought up to date when it was opened) and GitHub has
-/// accepted our credentials once. Whoever is not ready is told why, without the database's own words.
-async fn ready(State(state): State<WebState>) -> Response {
+/// accepted our credentials once, until the server is told to stop. Whoever is not ready is told why,
+/// without the database's own words.
+async fn ready(
+    State(state): State<WebState>,
+    stopping: Option<Extension<server::Stopping>>,
+) -> Response {
     let mut reasons = Vec::new();
     let database = state.store.ping().await;
     if let Err(error) = &database {
@@ -167,6 +182,9 @@ async fn ready(State(state): State<WebState>) -> Response {
     if !github {
         reasons
             .push("GitHub has not accepted the App's credentials yet; the server's log tells why");
+    }
+    if stopping.is_some_and(|stopping| stopping.told()) {
+        reasons.push("the server was told to stop, and takes no new work");
     }
     let status = if reasons.is_empty() {
         StatusCode::OK

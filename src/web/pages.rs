@@ -10,7 +10,9 @@ use axum::response::{Html, IntoResponse, Response};
 use super::WebState;
 use super::history::Happened;
 use super::known::{Lost, PullPath, number, repository};
+use super::limits;
 use super::view::{Badge, Gate, Prose, When};
+use crate::domain::alarms::{Alarm, Kind};
 use crate::domain::facts::Freshness;
 use crate::domain::memory::PullRecord;
 use crate::domain::model::{RepoName, Timestamp};
@@ -28,13 +30,23 @@ const MOST_LETTERS: u32 = 20;
 struct Dashboard {
     signed_in: bool,
     ready: bool,
+    /// Installations that wait, and until when.
+    limits: Vec<String>,
     inbox: InboxCounts,
     letters: Vec<DeadLetter>,
+    alarms: Vec<Raised>,
     /// How many of which outcome, those that can land first.
     tally: Vec<(usize, &'static str)>,
     questions: Vec<Asked>,
     rows: Vec<Row>,
     repositories: usize,
+}
+
+/// An alarm in words.
+struct Raised {
+    what: Prose,
+    mend: Prose,
+    since: Option<When>,
 }
 
 /// A question on the owner's list.
@@ -177,13 +189,28 @@ async fn overview(state: &WebState) -> Result<Dashboard, Lost> {
     Ok(Dashboard {
         signed_in: state.api_token.get().is_some(),
         ready: state.ready.load(Ordering::Relaxed),
+        limits: limits::notices(state),
         inbox,
         letters,
+        alarms: raised(state.watch.alarms().await, now),
         tally: tally(&rows),
         questions: questions(&pulls, now),
         rows,
         repositories,
     })
+}
+
+/// Dead letters have a line of their own, with the reasons.
+fn raised(alarms: Vec<Alarm>, now: Timestamp) -> Vec<Raised> {
+    alarms
+        .iter()
+        .filter(|alarm| alarm.kind != Kind::DeadLetters)
+        .map(|alarm| Raised {
+            what: Prose::new(&alarm.what),
+            mend: Prose::new(&alarm.mend),
+            since: alarm.since.map(|since| When::new(since, now)),
+        })
+        .collect()
 }
 
 /// The owner's list, oldest first.

@@ -6,6 +6,13 @@
 //! are open at once (the others wait in the system's queue). HTTP/1 only: GitHub delivers in HTTP/1,
 //! and whatever stands in front speaks it.
 //!
+//! When it is told to stop it closes its listener at once, so that whoever asks anew whether it is ready is
+//! refused: to a balancer that says the same as a 503, and cannot be overheard. Whoever is connected
+//! already and has a request on its way is told so in words: each request carries [`Stopping`], and
+//! `/readyz` answers 503 by it while `/healthz` stays 200. The listener is not kept open for those who have
+//! not noticed yet: a stop would take longer by a guess, and a delivery that is refused is asked for again
+//! by the sweep.
+//!
 //! Left out on purpose: TLS (a proxy's work), and a time-out for handlers (each knows its own).
 
 #[cfg(test)]
@@ -35,6 +42,17 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// is the proxy: what that says of others is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub IpAddr);
+
+/// Whether the server was told to stop, as an extension of each of its requests.
+#[derive(Debug, Clone)]
+pub struct Stopping(watch::Receiver<bool>);
+
+impl Stopping {
+    /// It was, or nobody is left who could tell it.
+    pub fn told(&self) -> bool {
+        *self.0.borrow() || self.0.has_changed().is_err()
+    }
+}
 
 /// What a peer may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +158,9 @@ async fn converse(
     limits: Limits,
     mut shutdown: watch::Receiver<bool>,
 ) {
+    let stopping = Stopping(shutdown.clone());
     let routes = routes.map_request(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(stopping.clone());
         if let Some(peer) = peer {
             request.extensions_mut().insert(peer);
         }

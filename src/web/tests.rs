@@ -1,3 +1,4 @@
+mod alarms;
 mod shelf;
 
 use std::sync::Arc;
@@ -27,8 +28,16 @@ fn now() -> Timestamp {
 }
 
 fn state(shelf: Shelf) -> WebState {
+    let store: Arc<dyn crate::store::Store> = Arc::new(shelf);
+    let about = crate::watch::About {
+        own_app: crate::domain::model::AppId::new(7).unwrap(),
+        sweep_interval: std::time::Duration::from_secs(600),
+        shadow: false,
+    };
+    let clock = Clock::manual(now());
     WebState {
-        store: Arc::new(shelf),
+        watch: crate::watch::Watch::new(store.clone(), clock, about, Default::default()),
+        store,
         clock: Clock::manual(now()),
         api_token: Live::new(None),
         ready: Arc::new(AtomicBool::new(true)),
@@ -36,6 +45,7 @@ fn state(shelf: Shelf) -> WebState {
             public: Some("https://gate.example".into()),
             github: Some("https://github.com".into()),
         },
+        budgets: Arc::new(Vec::new),
         scrape: Scrape::default(),
     }
 }
@@ -287,6 +297,7 @@ fn full() -> Shelf {
             done: 118,
             dead: 1,
         },
+        due: None,
         letters: vec![DeadLetter {
             id: crate::domain::model::DeliveryId::parse("5f1c9c1e-1111").unwrap(),
             event: "check_run".into(),
@@ -590,6 +601,37 @@ async fn a_database_that_fails_is_told_without_its_own_words() {
         get(&state(broken()), "/healthz").await.status,
         StatusCode::OK
     );
+}
+
+#[tokio::test]
+async fn a_low_budget_is_told_on_the_dashboard_and_by_the_api() {
+    let at = |minutes| now() + chrono::Duration::minutes(minutes);
+    let low = move || {
+        vec![crate::github::Left {
+            installation: crate::domain::model::InstallationId::new(7).unwrap(),
+            hour: Some((600, 5_000, at(50))),
+            passes_wait: Some(at(10)),
+            sweeps_wait: Some(at(30)),
+            held: None,
+            resting: None,
+        }]
+    };
+    let state = WebState {
+        budgets: Arc::new(low),
+        ..state(full())
+    };
+    let page = get(&state, "/").await;
+    assert!(
+        page.body
+            .contains("other pull requests wait until 10:10:00 UTC")
+    );
+    let told = get(&state, "/api/v1/limits").await.json();
+    let installation = &told["installations"][0];
+    assert_eq!(installation["hour"]["remaining"], 600);
+    assert_eq!(installation["passes_wait_until"], "2026-03-02T10:10:00Z");
+    let locked = locked(full());
+    let refused = get(&locked, "/api/v1/limits").await;
+    assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]

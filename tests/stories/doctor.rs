@@ -35,6 +35,7 @@ fn given(stage: &Stage) -> Given {
             shadow: false,
         },
         key: Asked::Known(()),
+        standing: Vec::new(),
         database: Database::Absent {
             url: "sqlite://gate.db".to_owned(),
             folder: true,

@@ -12,6 +12,7 @@ mod http;
 #[allow(dead_code, reason = "every story uses a part of the stage")]
 mod stage;
 
+mod alarms;
 mod asking;
 mod attesting;
 mod breaking;
@@ -26,6 +27,8 @@ mod doctor;
 mod gate;
 mod heads;
 mod identity;
+mod leaving;
+mod limits;
 mod lint;
 mod merging;
 mod metrics;

@@ -534,7 +534,7 @@ async fn a_verification_that_could_not_be_posted_is_kept_and_can_be_posted_from_
             words.extend(["--out", named.to_str().unwrap()]);
         }
         let answer = desk.verify(&words, &[]).await;
-        assert_eq!(answer.code, 1, "{}{}", answer.out, answer.err);
+        assert_eq!(answer.code, 3, "{}{}", answer.out, answer.err);
         assert!(answer.err.contains("(401)"), "{}", answer.err);
         let told = answer.err.split("The document is in ").nth(1);
         let file = told.unwrap().split(';').next().unwrap();

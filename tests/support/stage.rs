@@ -44,7 +44,8 @@ merge:
   base_branches: [main]
 ";
 
-const BEFORE: &str = "pub fn start(runs: &mut Vec<u32>) {\n    runs.clear();\n}\n";
+/// The file before it.
+pub const BEFORE: &str = "pub fn start(runs: &mut Vec<u32>) {\n    runs.clear();\n}\n";
 /// The agent's change: one critical line, line 2.
 pub const AFTER: &str = "pub fn start(runs: &mut Vec<u32>) {\n    runs.push(1);\n}\n";
 
@@ -250,26 +251,7 @@ impl Stage {
         let head = pull.head().unwrap();
         let tree = self.tree_of(&head);
         let main = self.shop.tip("main").unwrap();
-        Evidence(json!({
-            "_type": "https://in-toto.io/Statement/v1",
-            "subject": [{ "name": "acme/shop", "digest": { "gitCommit": head } }],
-            "predicateType": "urn:countersign:verification:v1",
-            "predicate": {
-                "result": "approved",
-                "base": { "ref": "main", "sha": main },
-                "context": "exec-1",
-                "sandbox": { "executes": true, "writes": true },
-                "tests": [{ "command": "cargo test", "executed": 12, "passed": 12, "failed": 0,
-                            "exit_code": 0, "against": ["postgres:15"] }],
-                "mutation": {
-                    "tool": "countersign", "baseline": { "executed": 12, "exit_code": 0 },
-                    "mutants": [{ "id": "m1", "path": "src/start.rs", "start_line": 2,
-                                  "end_line": 2, "kind": "revert_hunk", "status": "killed",
-                                  "killed_by": ["starts_are_recorded"] }],
-                    "restored_tree": tree,
-                },
-            },
-        }))
+        evidence(("acme/shop", &head), (&main, &tree), "src/start.rs")
     }
 
     pub fn tree_of(&self, commit: &str) -> String {
@@ -467,6 +449,31 @@ impl Evidence {
     }
 }
 
+/// Good evidence for a repository's head, with the tip of its base and the head's tree: tests ran, and the
+/// mutant of line 2 of that file was killed.
+pub fn evidence((name, head): (&str, &str), (main, tree): (&str, &str), changed: &str) -> Evidence {
+    Evidence(json!({
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{ "name": name, "digest": { "gitCommit": head } }],
+        "predicateType": "urn:countersign:verification:v1",
+        "predicate": {
+            "result": "approved",
+            "base": { "ref": "main", "sha": main },
+            "context": "exec-1",
+            "sandbox": { "executes": true, "writes": true },
+            "tests": [{ "command": "cargo test", "executed": 12, "passed": 12, "failed": 0,
+                        "exit_code": 0, "against": ["postgres:15"] }],
+            "mutation": {
+                "tool": "countersign", "baseline": { "executed": 12, "exit_code": 0 },
+                "mutants": [{ "id": "m1", "path": changed, "start_line": 2,
+                              "end_line": 2, "kind": "revert_hunk", "status": "killed",
+                              "killed_by": ["starts_are_recorded"] }],
+                "restored_tree": tree,
+            },
+        },
+    }))
+}
+
 /// The product's client of a simulated GitHub.
 pub fn client(github: &Simulator, api_url: &str, clock: Clock) -> Arc<Client> {
     Arc::new(counting_client(github, api_url, clock))
@@ -481,6 +488,7 @@ fn counting_client(github: &Simulator, api_url: &str, clock: Clock) -> Client {
         clock,
         timeouts: Timeouts {
             pauses: [Duration::ZERO; 2],
+            between_writes: Duration::ZERO,
             ..Timeouts::default()
         },
     });

@@ -6,6 +6,37 @@ use crate::project::Project;
 use crate::{half_tested, tested};
 
 #[test]
+fn a_command_that_passes_and_shows_no_test_never_approves() {
+    for command in ["true", "echo ok"] {
+        let answer = tested().verify(&["--test", command, "--counted-only"]);
+        assert_eq!(answer.code, 1, "{}{}", answer.out, answer.err);
+        let said = answer.said();
+        assert_eq!(said.result, Outcome::Inconclusive);
+        assert_eq!(said.tests[0].executed, 0);
+        assert!(said.mutation.is_none());
+        for advice in ["--junit FILE", "--by-exit-code", "of no known runner"] {
+            assert!(answer.out.contains(advice), "{}", answer.out);
+        }
+    }
+}
+
+#[test]
+fn an_output_folder_that_is_not_there_is_told_before_anything_runs() {
+    let project = tested();
+    let out = project.beside("gone/evidence.json");
+    let mark = project.beside("mark");
+    let test = format!("touch {}", mark.display());
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_countersign"));
+    command.args(["verify", "--base", "main", "--sandbox", "off"]);
+    command.args(["--test", &test, "--out"]).arg(&out);
+    let output = command.current_dir(project.repo()).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("there is no folder"), "{told}");
+    assert!(!mark.exists() && !project.beside("gone").exists());
+}
+
+#[test]
 fn the_untested_change_is_found_and_only_that() {
     let project = half_tested();
     let answer = project.verify(&["--test", "sh check.sh"]);
@@ -290,8 +321,18 @@ fn a_policy_says_what_is_critical_and_whether_some_kills_are_enough() {
 
 #[test]
 fn without_a_word_everything_but_texts_and_tests_is_critical_and_that_is_said() {
-    let project = Project::new(&[("a.sh", "a=0\n"), ("test_a.sh", "a=0\n"), ("a.md", "0\n")]);
-    project.commit(&[("a.sh", "a=1\n"), ("test_a.sh", "a=1\n"), ("a.md", "1\n")]);
+    let project = Project::new(&[
+        ("a.sh", "a=0\n"),
+        ("test.sh", "a=0\n"),
+        ("test_a.sh", "a=0\n"),
+        ("a.md", "0\n"),
+    ]);
+    project.commit(&[
+        ("a.sh", "a=1\n"),
+        ("test.sh", "a=1\n"),
+        ("test_a.sh", "a=1\n"),
+        ("a.md", "1\n"),
+    ]);
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_countersign"));
     command.args([
         "verify",
@@ -299,6 +340,7 @@ fn without_a_word_everything_but_texts_and_tests_is_critical_and_that_is_said() 
         "main",
         "--test",
         "true",
+        "--by-exit-code",
         "--json",
         "--sandbox",
         "off",

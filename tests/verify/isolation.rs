@@ -448,7 +448,14 @@ fn a_partial_clone_that_lacks_the_old_content_is_refused_with_the_command_that_m
         &[&words[..], &[partial.to_str().unwrap()]].concat(),
     );
     let verify = || {
-        let words = ["verify", "--base", "origin/main", "--test", "sh check.sh"];
+        let words = [
+            "verify",
+            "--base",
+            "origin/main",
+            "--test",
+            "sh check.sh",
+            "--by-exit-code",
+        ];
         let output = Command::new(env!("CARGO_BIN_EXE_countersign"))
             .args(words)
             .args([

@@ -3,9 +3,9 @@
 //! Mutation evidence is never made up here. The runner is given the repository that the simulated GitHub
 //! stands on, runs its tests and mutants for real, and its report is sent whatever it says.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::stage::{POLICY, Stage};
+use super::stage::Stage;
 use crate::clock::Clock;
 use crate::domain::policy::read;
 use crate::simulator::PullHandle;
@@ -14,10 +14,15 @@ use crate::verify::{self, Choice, Commands, Limits, Request, Said, Watch};
 /// An approval of the pull request's head that claims tests (or, read-only, none) and made no mutant, in a
 /// fenced block. `None` when the head is gone.
 pub fn claimed(stage: &Stage, pull: &PullHandle, executes: bool) -> Option<String> {
+    claim(stage, pull, executes).map(|document| block(&document.to_string()))
+}
+
+/// The same as a document.
+pub fn claim(stage: &Stage, pull: &PullHandle, executes: bool) -> Option<Value> {
     let head = pull.head().ok()?;
     let tests = json!([{ "command": "cargo test", "executed": 12, "passed": 12, "failed": 0,
                          "exit_code": 0, "against": [] }]);
-    let document = json!({
+    Some(json!({
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{ "name": "acme/shop", "digest": { "gitCommit": head } }],
         "predicateType": "urn:countersign:verification:v1",
@@ -28,8 +33,7 @@ pub fn claimed(stage: &Stage, pull: &PullHandle, executes: bool) -> Option<Strin
             "sandbox": { "executes": executes, "writes": executes },
             "tests": if executes { tests } else { json!([]) },
         },
-    });
-    Some(block(&document.to_string()))
+    }))
 }
 
 /// What the runner finds on the pull request's head, in a fenced block, and in a line for the terminal.
@@ -39,7 +43,8 @@ pub fn claimed(stage: &Stage, pull: &PullHandle, executes: bool) -> Option<Strin
 pub async fn found(stage: &Stage, pull: &PullHandle) -> Result<(String, String), String> {
     let head = pull.head().map_err(|error| error.to_string())?;
     let checkout = stage.shop.path().map_err(|error| error.to_string())?;
-    let policy = read::read(POLICY).map_err(|_| "the story's policy is invalid".to_owned())?;
+    let policy =
+        read::read(&stage.policy).map_err(|_| "the story's policy is invalid".to_owned())?;
     let check = policy.gates.mutation_check;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let request = Request {
@@ -53,6 +58,7 @@ pub async fn found(stage: &Stage, pull: &PullHandle) -> Result<(String, String),
             test: "cargo test --offline".to_owned(),
             junit: Vec::new(),
             against: Vec::new(),
+            by_exit_code: false,
             env: Vec::new(),
         },
         check: check.ok_or("the story's policy asks for no mutants")?,

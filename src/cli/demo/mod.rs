@@ -10,6 +10,7 @@
 mod evidence;
 mod stage;
 mod story;
+mod trying;
 
 use std::net::SocketAddr;
 
@@ -82,14 +83,28 @@ pub async fn run(args: DemoArgs) -> Ended {
         }
     };
     if !args.exit {
-        println!(
-            "The dashboard stays up at {at} (Ctrl-C ends it).\n\
-             What to do next there: {at}/repos/acme/shop. What was told above: {at}/repos/acme/shop/pulls/1 \
-             to /6.",
-            at = stage.dashboard
-        );
-        stops.next().await;
+        tokio::select! {
+            () = stand(&stage, ended == Exit::Done) => {}
+            () = stops.next() => {}
+        }
     }
     stage.stop().await;
     Ok(ended)
+}
+
+/// Stays up until somebody ends it; where the story was told to its end, there is something to try.
+async fn stand(stage: &Stage, told: bool) {
+    println!(
+        "The dashboard stays up at {at} (Ctrl-C ends it).\n\
+         What to do next there: {at}/repos/acme/shop. What was told above: {at}/repos/acme/shop/pulls/1 \
+         to /6.",
+        at = stage.dashboard
+    );
+    if told {
+        match trying::lay_out(stage).await {
+            Ok(text) => print!("{text}"),
+            Err(why) => eprintln!("countersign: nothing could be laid out to try: {why:#}"),
+        }
+    }
+    std::future::pending::<()>().await;
 }

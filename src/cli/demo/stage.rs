@@ -1,5 +1,6 @@
 //! Where the story plays: both servers, one repository, and who acts in it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,7 @@ use crate::simulator::world::Repo;
 use crate::simulator::{Actor, Options, Permission, PullHandle, RepoHandle, Simulator};
 use crate::store::Store;
 use crate::store::sqlite::Sqlite;
+use crate::submit::SigningKey;
 
 /// How long a step may take to come to its expected state.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -27,8 +29,8 @@ const PUBLISHED: Duration = Duration::from_secs(1);
 /// How often it is looked for.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The policy of the story.
-pub const POLICY: &str = "\
+/// The policy of the story, but for the one verifier that signs with a key ([`Stage::policy`]).
+const POLICY: &str = "\
 version: 1
 agents:
   authors: ['acme-agent[bot]']
@@ -85,6 +87,10 @@ pub struct Stage {
     pub github_url: String,
     pub dashboard: String,
     pub store: Arc<dyn Store>,
+    /// What the base branch carries.
+    pub policy: String,
+    /// The key of the verifier `desk`, with which whoever watches may post evidence.
+    pub desk: SigningKey,
     pub shop: RepoHandle,
     pub agent: Actor,
     pub alice: Actor,
@@ -95,24 +101,24 @@ pub struct Stage {
     stop: watch::Sender<bool>,
     server: JoinHandle<()>,
     pump: Pump,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Stage {
     /// Starts everything.
     pub async fn build(listener: TcpListener) -> anyhow::Result<Self> {
-        let folder = tempfile::tempdir()?;
+        let folder = tempfile::Builder::new()
+            .prefix("countersign-demo-")
+            .tempdir()?;
+        let desk = SigningKey::new()?;
+        let policy = policy(&desk);
         let clock = Clock::System;
         let github = Simulator::new(Options {
             clock: clock.clone(),
             seed: 1,
         })?;
         let github_url = github.serve().await?;
-        let url = format!(
-            "sqlite://{}",
-            folder.path().join("countersign.db").display()
-        );
-        let store: Arc<dyn Store> = Arc::new(Sqlite::open(&url).await?);
+        let store: Arc<dyn Store> = Arc::new(Sqlite::open(&database(folder.path())).await?);
         let dashboard = format!("http://{}", listener.local_addr()?);
         github.set_webhook(format!("{dashboard}/webhook"));
         let app = product(&github, &github_url, store.clone())?;
@@ -126,7 +132,7 @@ impl Stage {
             ("src/lib.rs", "//! A shop.\npub mod start;\n"),
             ("src/start.rs", BEFORE),
             ("tests/start.rs", TESTS),
-            (".github/countersign.yml", POLICY),
+            (".github/countersign.yml", &policy),
         ];
         let shop = github.repo("acme/shop", &files)?;
         shop.allow(&owner, Permission::Admin)?;
@@ -147,6 +153,8 @@ impl Stage {
             github_url,
             dashboard,
             store,
+            policy,
+            desk,
             shop,
             agent,
             alice: owner,
@@ -157,8 +165,13 @@ impl Stage {
             stop,
             server,
             pump,
-            _folder: folder,
+            folder,
         })
+    }
+
+    /// Where the server's database is, and what is laid out for whoever watches. It goes with the demo.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// The verdict on record once it is as wanted, and how long that took; `None` when it does not
@@ -252,6 +265,16 @@ impl Stage {
         let _ = self.stop.send(true);
         let _ = self.server.await;
     }
+}
+
+/// The address of the database in a folder.
+pub fn database(folder: &Path) -> String {
+    format!("sqlite://{}", folder.join("countersign.db").display())
+}
+
+fn policy(desk: &SigningKey) -> String {
+    let desk = format!("  desk:   {{ key: '{}', vendor: google }}\n", desk.public());
+    POLICY.replace("gates:\n", &format!("{desk}gates:\n"))
 }
 
 /// Waits until something is so; tells whether it came about.

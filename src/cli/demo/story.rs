@@ -266,7 +266,7 @@ fn gone() -> Stuck {
     Stuck("a head that the story needs is gone".into())
 }
 
-fn gate<'a>(verdict: &'a Value, name: &str) -> &'a str {
+pub(super) fn gate<'a>(verdict: &'a Value, name: &str) -> &'a str {
     let gates = verdict["gates"].as_array().map_or(&[][..], Vec::as_slice);
     let found = gates.iter().find(|gate| gate["name"] == name);
     found

@@ -131,6 +131,17 @@ pub enum Database {
     NotAsked,
 }
 
+/// Something that stands still and should not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// What of: one word.
+    pub kind: &'static str,
+    /// What was seen: one sentence.
+    pub what: String,
+    /// What to do: one sentence.
+    pub mend: String,
+}
+
 /// One repository.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepositoryFacts {
@@ -165,6 +176,8 @@ pub struct Facts {
     pub deliveries: Asked<Vec<Delivered>>,
     /// The database.
     pub database: Database,
+    /// What stands still on the server, as far as its database tells.
+    pub standing: Vec<Standing>,
     /// Where the App is installed.
     pub installations: Asked<Vec<Installation>>,
     /// What could not be listed: an installation's repositories, or the one asked for.

@@ -17,7 +17,7 @@ mod webhook;
 
 use serde::Serialize;
 
-use facts::{Asked, Database, Facts, Refusal};
+use facts::{Asked, Database, Facts, Refusal, Standing};
 pub use manifest::Manifest;
 
 /// How a thing stands.
@@ -90,6 +90,8 @@ pub fn judge(facts: &Facts) -> Diagnosis {
         section("Webhook", webhook::judge(facts)),
         section("Database", vec![database(&facts.database)]),
     ];
+    let standing = facts.standing.iter().map(standing);
+    sections.push(section("Alarms", standing.collect()));
     sections.extend(app::installations(facts));
     for repository in &facts.repositories {
         let checks = repository::judge(repository);
@@ -97,6 +99,13 @@ pub fn judge(facts: &Facts) -> Diagnosis {
     }
     sections.retain(|section| !section.checks.is_empty());
     Diagnosis { sections }
+}
+
+/// An alarm of the server's. One that does not run leaves the same traces as one that hangs, so that it is
+/// no more than a warning.
+fn standing(one: &Standing) -> Check {
+    let unstopped = |text: &str| text.trim_end_matches('.').to_owned();
+    Check::new(one.kind, State::Warning, unstopped(&one.what)).mend(unstopped(&one.mend))
 }
 
 fn section(title: &str, checks: Vec<Check>) -> Section {

@@ -5,6 +5,7 @@ use super::{Check, State};
 use crate::domain::facts::{Fetched, PolicyFact};
 use crate::domain::policy::lint::{self, Finding, Methods, Severity, Subject};
 use crate::domain::policy::{self, Mode, Policy, Problem};
+use crate::domain::prospects;
 
 /// How many problems of a policy are shown here; `policy check` shows all.
 const MOST_PROBLEMS: usize = 3;
@@ -65,6 +66,8 @@ fn valid(policy: &Policy, facts: &RepositoryFacts, at: &str) -> Vec<Check> {
     };
     let seen = format!("{}{at} is valid; it {mode}", policy::PATH);
     let mut checks = vec![Check::new("policy", State::Ok, seen)];
+    let foretold = prospects::judge(&facts.text, policy);
+    checks.extend(foretold.iter().map(|finding| found("policy", finding)));
     let Some(reality) = &facts.reality else {
         return checks;
     };

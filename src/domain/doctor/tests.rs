@@ -89,6 +89,7 @@ fn facts() -> Facts {
             signed: true,
         }),
         deliveries: Asked::Known(vec![delivered(202), delivered(202)]),
+        standing: Vec::new(),
         database: Database::Sound {
             url: "sqlite://gate.db".to_owned(),
             entries: 12,

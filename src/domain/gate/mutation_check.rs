@@ -199,7 +199,11 @@ fn one_hunk(
         return GateResult::satisfied(&place, Proof::one(basis), reason);
     }
     match Proof::new(records) {
-        Some(proof) => GateResult::satisfied(&place, proof, format!("{place} is tested.")),
+        Some(proof) => GateResult::satisfied(
+            &place,
+            proof,
+            format!("A test fails when {place} is undone or broken."),
+        ),
         None => {
             let tried = if others.is_empty() {
                 "no mutant was tried there".to_owned()
@@ -272,11 +276,13 @@ fn combined(
                 1 if kills_none => {
                     "The one critical change holds nothing that a test could notice.".to_owned()
                 }
-                1 => "The one critical change is shown to be tested.".to_owned(),
+                1 => "A test fails when the one critical change is undone or broken.".to_owned(),
                 count if kills_none => {
                     format!("All {count} critical changes hold nothing that a test could notice.")
                 }
-                count => format!("All {count} critical changes are shown to be tested."),
+                count => format!(
+                    "For each of the {count} critical changes, a test fails when it is undone or broken."
+                ),
             };
             GateResult::satisfied(GATE, proof, reason)
         }

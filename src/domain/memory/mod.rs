@@ -228,6 +228,8 @@ pub struct PullRecord {
     pub previewed: Option<Previewed>,
     /// How many passes in a row read from GitHub what remembered facts had promised otherwise.
     pub disagreements: u32,
+    /// The head that was cleared to merge under a policy that then deletes its branch, until that is done.
+    pub branch_due: Option<HeadSha>,
 }
 
 /// One change to what is remembered. `BTreeMap`s are written by id, so a repetition changes nothing.

@@ -223,16 +223,12 @@ impl Facts {
 
 /// Judges a valid policy, whose text is `text`. The findings come in the order of the file.
 pub fn judge(text: &str, policy: &Policy, facts: &Facts) -> Vec<Finding> {
-    let mut findings = Findings {
-        spots: Spots::of(text),
-        found: Vec::new(),
-    };
+    let mut findings = Findings::of(text);
     reading(facts, &mut findings);
     checks::judge(policy, facts, &mut findings);
     parties::judge(policy, facts, &mut findings);
     bases::judge(policy, facts, &mut findings);
-    findings.found.sort_by_key(|one| (one.line, one.column));
-    findings.found
+    findings.in_order()
 }
 
 /// What could not be read at all.
@@ -251,19 +247,33 @@ fn reading(facts: &Facts, findings: &mut Findings<'_>) {
 
 /// A step on the way to a key.
 #[derive(Debug, Clone, Copy)]
-enum Step<'a> {
+pub(in crate::domain) enum Step<'a> {
     Key(&'a str),
     Item(usize),
 }
 
 /// The findings so far.
-struct Findings<'a> {
+pub(in crate::domain) struct Findings<'a> {
     spots: Spots<'a>,
     found: Vec<Finding>,
 }
 
-impl Findings<'_> {
-    fn add(
+impl<'a> Findings<'a> {
+    /// None yet, about the policy of this text.
+    pub(in crate::domain) fn of(text: &'a str) -> Self {
+        Self {
+            spots: Spots::of(text),
+            found: Vec::new(),
+        }
+    }
+
+    /// All of them, in the order of the file.
+    pub(in crate::domain) fn in_order(mut self) -> Vec<Finding> {
+        self.found.sort_by_key(|one| (one.line, one.column));
+        self.found
+    }
+
+    pub(in crate::domain) fn add(
         &mut self,
         severity: Severity,
         subject: Subject,

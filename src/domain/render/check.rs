@@ -15,13 +15,14 @@
 //! What is left out on purpose: the time of the pass. A page that names it would change with every
 //! pass, and every change is a write and a notification.
 
+use chrono::Duration;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::markdown::{Place, code, inline, link};
 use super::{json, preview, text, words};
-use crate::domain::model::PullNumber;
+use crate::domain::model::{PullNumber, Timestamp};
 use crate::domain::policy::Mode;
 use crate::domain::preview::Preview;
 use crate::domain::verdict::{Basis, GateResult, Move, Outcome, State, Verdict};
@@ -110,6 +111,25 @@ pub fn page_with(
         summary: cut(&summary(verdict, siblings), MOST_BYTES),
         text: body(verdict, siblings, preview),
         buttons: buttons(verdict),
+    }
+}
+
+/// The page of a pull request that waits for GitHub's limit: until when, and what is remembered of it.
+pub fn waiting(verdict: &Verdict, until: Timestamp) -> CheckPage {
+    // Whole minutes, and never one that is too early.
+    let until = (until + Duration::seconds(59)).format("%H:%M UTC");
+    let title =
+        format!("GitHub's limit for this installation is used up until {until}; merges go first");
+    let note = format!(
+        "GitHub lets an App ask so many questions an hour. What is left of this hour is kept for merges, so \
+         this pull request is looked at again at {until}, by itself. Below is what was known of it before.\n\n"
+    );
+    let page = page_with(verdict, &[], None);
+    CheckPage {
+        conclusion: None,
+        title,
+        summary: cut(&(note + &page.summary), MOST_BYTES),
+        ..page
     }
 }
 

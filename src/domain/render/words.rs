@@ -41,15 +41,7 @@ pub fn default_policy(from: Option<&PolicyOrigin>) -> Option<String> {
     from.and_then(PolicyOrigin::of_organisation)
 }
 
-/// A gate's name as people read it: `second_verifier` is "second verifier".
-pub fn gate_name(gate: &str) -> String {
-    match gate {
-        "not_draft" => "not a draft".into(),
-        "conflicts" => "no conflicts".into(),
-        "base" => "base branch".into(),
-        other => other.replace('_', " "),
-    }
-}
+pub use crate::domain::gate::next_step::shown as gate_name;
 
 /// What one waits for when this gate is open; `None` where only its reason tells.
 fn awaited(gate: &str) -> Option<&'static str> {

@@ -4,7 +4,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::super::tests::{
-    BASE, Say, Server, head, noon, number, ok, on, page, pull_in, repo, status, threads, tip,
+    BASE, Say, Seen, Server, head, noon, number, ok, on, page, pull_in, repo, status, threads, tip,
 };
 use super::super::{MergeAnswer, Reads as _, Writes as _, auth};
 use super::*;
@@ -205,26 +205,93 @@ async fn a_redirected_write_never_becomes_a_read() {
 }
 
 #[tokio::test]
-async fn no_read_is_conditional_and_each_names_the_version_of_the_api() {
-    let etag = || {
-        let headers = vec![("etag", "\"1\"".to_owned())];
-        Some(Say::Json(
-            200,
-            headers,
-            json!({ "id": 4_711, "slug": "countersign" }),
-        ))
-    };
-    let server = Server::start(move |seen| on(seen, "/app", etag)).await;
-    for _ in 0..2 {
-        server.client.app().await.expect("an App");
-    }
+async fn each_read_names_the_version_of_the_api() {
+    let app = || ok(json!({ "id": 4_711, "slug": "countersign" }));
+    let server = Server::start(move |seen| on(seen, "/app", app)).await;
+    server.client.app().await.expect("an App");
     for seen in server.seen() {
-        // An answer kept by address alone would be one installation's, shown to another.
-        assert!(!seen.headers.contains_key("if-none-match"));
         assert_eq!(seen.headers["x-github-api-version"], "2022-11-28");
         assert_eq!(seen.headers["accept"], "application/vnd.github+json");
         assert!(seen.headers.contains_key("user-agent"));
     }
+}
+
+/// Two pages of statuses that never change, as GitHub tells them: a 304 brings no body and no `Link`.
+fn unchanging(seen: &Seen) -> Option<Say> {
+    let path = seen.line.strip_prefix("GET ")?;
+    let second = path.contains("page=2");
+    let etag = if second { "\"second\"" } else { "\"first\"" };
+    if seen
+        .headers
+        .get("if-none-match")
+        .is_some_and(|known| known == etag)
+    {
+        let headers = vec![("etag", format!("W/{etag}"))];
+        return Some(Say::Json(304, headers, Value::Null));
+    }
+    let mut headers = vec![("etag", etag.to_owned())];
+    if !second {
+        headers.push(("link", format!("<{path}&page=2>; rel=\"next\"")));
+    }
+    let ids: std::ops::Range<u64> = if second { 100..150 } else { 0..100 };
+    // A list does not say whether each can be merged.
+    let listed = |id: u64| {
+        let mut pull = pull_in(1_296_269, id + 1);
+        let fields = pull.as_object_mut().expect("an object");
+        fields.remove("mergeable");
+        pull
+    };
+    let pulls: Vec<_> = ids.map(listed).collect();
+    Some(Say::Json(200, headers, json!(pulls)))
+}
+
+#[tokio::test]
+async fn what_did_not_change_is_read_whole_from_what_is_kept() {
+    let server = Server::start(unchanging).await;
+    let first = server.client.open_pulls(&repo()).await.expect("a list");
+    assert_eq!((first.items.len(), first.complete), (150, true));
+    let again = server.client.open_pulls(&repo()).await.expect("a list");
+    assert_eq!(again, first);
+    let shown: Vec<_> = server
+        .seen()
+        .iter()
+        .map(|seen| seen.headers.get("if-none-match").cloned())
+        .collect();
+    assert_eq!(shown.len(), 4);
+    assert!(shown[..2].iter().all(Option::is_none), "{shown:?}");
+    assert!(shown[2..].iter().all(Option::is_some), "{shown:?}");
+}
+
+#[tokio::test]
+async fn one_installation_is_never_served_what_another_was_told() {
+    let server = Server::start(unchanging).await;
+    server.client.open_pulls(&repo()).await.expect("a list");
+    let mut other = repo();
+    other.installation = InstallationId::new(8).expect("an id");
+    server.client.open_pulls(&other).await.expect("a list");
+    for seen in server.seen() {
+        assert!(!seen.headers.contains_key("if-none-match"), "{}", seen.line);
+    }
+}
+
+#[tokio::test]
+async fn an_unchanged_that_speaks_of_another_answer_is_asked_again_plainly() {
+    let server = Server::start(|seen| {
+        let etag = |etag: &str| vec![("etag", etag.to_owned())];
+        match (
+            seen.line.starts_with("GET "),
+            seen.headers.get("if-none-match"),
+        ) {
+            (false, _) => None,
+            (true, Some(_)) => Some(Say::Json(304, etag("\"b\""), Value::Null)),
+            (true, None) => Some(Say::Json(200, etag("\"a\""), json!([]))),
+        }
+    })
+    .await;
+    for _ in 0..2 {
+        server.client.open_pulls(&repo()).await.expect("a list");
+    }
+    assert_eq!(server.lines().len(), 3);
 }
 
 /// A server that mints, answers one read, and hangs up on the write that comes next on the same

@@ -342,25 +342,29 @@ async fn a_repository_is_found_through_its_installation() {
 }
 
 #[tokio::test]
-async fn suspended_installations_and_archived_repositories_are_left_out() {
+async fn suspended_installations_are_told_as_such_and_archived_repositories_left_out() {
     let server = Server::start(|seen| {
         if seen.line.starts_with("GET /app/installations?") {
             return ok(json!([
-                { "id": 7, "suspended_at": null }, { "id": 8, "suspended_at": "2025-01-01T00:00:00Z" },
+                { "id": 7, "permissions": {}, "suspended_at": null },
+                { "id": 8, "permissions": {}, "suspended_at": "2025-01-01T00:00:00Z" },
             ]));
         }
-        seen.line.starts_with("GET /installation/repositories?").then(|| {
-            ok(json!({ "total_count": 2, "repositories": [
-                { "id": 1, "full_name": "acme/old", "archived": true },
-                { "id": 2, "name": "new", "owner": { "login": "acme" }, "archived": false },
-            ]}))
-        })
-        .flatten()
+        seen.line
+            .starts_with("GET /installation/repositories?")
+            .then(|| {
+                ok(json!({ "total_count": 2, "repositories": [
+                    { "id": 1, "full_name": "acme/old", "archived": true },
+                    { "id": 2, "name": "new", "owner": { "login": "acme" }, "archived": false },
+                ]}))
+            })
+            .flatten()
     })
     .await;
     let seven = InstallationId::new(7).expect("an id");
-    let installations = server.client.installations().await.expect("installations");
-    assert_eq!(installations, Listing::whole(vec![seven]));
+    let granted = server.client.granted().await.expect("installations");
+    let suspended: Vec<_> = granted.items.iter().map(|one| one.suspended).collect();
+    assert_eq!(suspended, [false, true]);
     let repositories = server
         .client
         .repositories(seven)
@@ -418,7 +422,7 @@ async fn every_read(answer: Say) -> Vec<(&'static str, Result<Option<bool>, Refu
     }
     vec![
         ("app", taken(client.app().await)),
-        ("installations", whole(client.installations().await)),
+        ("granted", whole(client.granted().await)),
         (
             "repositories",
             whole(client.repositories(repo.installation).await),

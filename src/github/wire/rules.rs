@@ -94,6 +94,8 @@ pub(in crate::github) fn rules(value: Value) -> Answer<Vec<PlatformRule>> {
 struct WireBranch {
     commit: WireTip,
     #[serde(default)]
+    protected: bool,
+    #[serde(default)]
     protection: Option<WireProtection>,
 }
 
@@ -130,6 +132,7 @@ pub(in crate::github) fn branch(value: Value) -> Answer<Branch> {
         .filter(|checks| checks.enforcement_level.as_deref() != Some("off"));
     Ok(Branch {
         tip: super::oid(WHAT, wire.commit.sha.as_deref())?,
+        protected: wire.protected,
         classic: classic.map(classic_rules).unwrap_or_default(),
     })
 }

@@ -1,6 +1,6 @@
 //! The second half of the story: people's words, a change of the policy, and the limit on agents' work.
 
-use super::super::stage::{POLICY, wait_for};
+use super::super::stage::wait_for;
 use super::{Stuck, THIRD, Teller, Told, gate, gone};
 use crate::domain::ledger::Kind;
 use crate::simulator::world::Repo;
@@ -178,7 +178,9 @@ async fn policy_changed(teller: &Teller<'_>) -> Told<()> {
             gate(v, "checks") == "satisfied"
         })
         .await?;
-    let text = POLICY.replace("required: [unit]", "required: [unit, lint]");
+    let text = stage
+        .policy
+        .replace("required: [unit]", "required: [unit, lint]");
     let edits = Edits::write(".github/countersign.yml", text);
     stage
         .alice

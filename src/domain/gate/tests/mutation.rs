@@ -107,7 +107,10 @@ fn a_change_of_comments_alone_is_satisfied_by_the_word_of_who_read_the_language(
         mutant("m2", 40, "killed"),
     ]);
     let reason = &gate(&both, GATE).details[0].reason;
-    assert_eq!(reason, "src/start.rs:40 is tested.");
+    assert_eq!(
+        reason,
+        "A test fails when src/start.rs:40 is undone or broken."
+    );
 
     // Elsewhere, in another status, or beside a survivor it proves nothing.
     let elsewhere = tried(&[remark(mutant("m1", 41, "skipped"))]);

@@ -121,6 +121,36 @@ fn nobody_is_sent_to_a_command_that_would_tell_nobody() {
 }
 
 #[test]
+fn while_something_cheaper_is_open_a_verifier_is_asked_later() {
+    let mut early = with_reports(vec![report(11, GEMINI, &approval("cert-1"))]);
+    items(&mut early.runs)[0].status = RunStatus::Unfinished("queued".into());
+    known(&mut early.pull).draft = true;
+    assert_eq!(
+        next(&early, "second_verifier"),
+        "ask codex or alice once these pass: not a draft, checks \
+         (the policy names no `request` by which Countersign could)"
+    );
+    known(&mut early.pull).draft = false;
+    known(&mut early.pull).mergeable = None;
+    let told = policy_with("gpt-5-codex }", "gpt-5-codex, request: { label: verify } }");
+    assert_eq!(
+        next(&under(&told, early.clone()), "second_verifier"),
+        "wait: Countersign asks codex once these pass: checks; or ask alice then"
+    );
+    let observing = told.replace("version: 1", "version: 1\nmode: observe");
+    assert_eq!(
+        next(&under(&observing, early.clone()), "second_verifier"),
+        "comment `/verify codex` once these pass: checks; or ask alice then"
+    );
+    // What GitHub has not said yet is asked of it when all else is there.
+    items(&mut early.runs)[0].status = RunStatus::Completed(Conclusion::Success);
+    assert_eq!(
+        next(&under(&told, early), "second_verifier"),
+        "comment `/verify codex`, or ask alice yourself"
+    );
+}
+
+#[test]
 fn a_rejection_leads_to_the_line_that_it_names_and_to_the_report() {
     let mut document = approval("exec-2");
     document["predicate"]["result"] = "rejected".into();

@@ -1,0 +1,218 @@
+//! Looks whether anything stands still, and says so: in the log once when it begins and once when it ends,
+//! as a gauge, and to whoever asks (the dashboard, the API, the doctor).
+//!
+//! Reads the store alone; what it cannot read there (whether GitHub answers) it is told by whoever asked.
+//! `domain::alarms` judges. Each replica looks for itself, so each logs; the gauges agree.
+//!
+//! Known and left: how much of GitHub's budget is left is known here only once it is used up. That the
+//! ledger's chain holds is not looked at: `countersign ledger verify` and the doctor follow it. Whether GitHub
+//! requires our check is looked at where the repository has a policy of its own.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::domain::alarms::{self, Alarm, Facts, KINDS, Kind, Pull, Sort, Trouble};
+use crate::domain::memory::{BaseMemory, RepoMemory};
+use crate::domain::model::{AppId, BaseRef, RepoId, RepoName, Timestamp};
+use crate::domain::policy::{self, Mode, lint::Gate};
+use crate::domain::redelivery::Book;
+use crate::domain::render::json::Told;
+use crate::github::Refused;
+use crate::store::{PullRow, Store, Stored};
+use crate::sweep;
+use crate::telemetry::Meters;
+
+/// How old an answer may be that is given to who asks.
+const FRESH: chrono::Duration = chrono::Duration::seconds(10);
+
+/// What a server is, as far as alarms depend on it.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// Our own App.
+    pub own_app: AppId,
+    /// How often everything is swept.
+    pub sweep_interval: Duration,
+    /// Nothing is written to GitHub.
+    pub shadow: bool,
+}
+
+/// Looks at one server. Clones share what they know.
+#[derive(Clone)]
+pub struct Watch {
+    store: Arc<dyn Store>,
+    clock: Clock,
+    about: About,
+    meters: Meters,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    github: Option<Trouble>,
+    looked: Option<Timestamp>,
+    standing: Vec<Alarm>,
+}
+
+impl Watch {
+    /// A watch over what a store holds.
+    pub fn new(store: Arc<dyn Store>, clock: Clock, about: About, meters: Meters) -> Self {
+        Self {
+            store,
+            clock,
+            about,
+            meters,
+            state: Arc::default(),
+        }
+    }
+
+    /// Takes note of how GitHub answered the proof of our credentials, or a sweep.
+    pub fn heard(&self, refused: Option<&Refused>) {
+        let now = self.clock.now();
+        let mut state = self.state();
+        let since = state.github.as_ref().map_or(now, |trouble| trouble.since);
+        state.github = refused.map(|refused| Trouble {
+            since,
+            sort: match refused {
+                Refused::Unauthorized(_) => Sort::Credentials,
+                Refused::Limited { after } => Sort::Limit {
+                    until: now + *after,
+                },
+                _ => Sort::Other,
+            },
+            why: refused.to_string().trim_end_matches('.').to_owned(),
+        });
+    }
+
+    /// What stands now, from a look that was made just before if there was one.
+    pub async fn alarms(&self) -> Vec<Alarm> {
+        let now = self.clock.now();
+        {
+            let state = self.state();
+            let fresh = |at: Timestamp| now >= at && now - at < FRESH;
+            if state.looked.is_some_and(fresh) {
+                return state.standing.clone();
+            }
+        }
+        self.look().await
+    }
+
+    /// Looks at everything, logs what began and what ended since the last look, and sets the gauges.
+    pub async fn look(&self) -> Vec<Alarm> {
+        let now = self.clock.now();
+        let github = self.state().github.clone();
+        let found = match read(&*self.store, now, self.about, github).await {
+            Ok(facts) => alarms::raise(&facts),
+            Err(error) => {
+                tracing::debug!(%error, "alarms could not be looked for");
+                vec![alarms::database()]
+            }
+        };
+        let mut state = self.state();
+        tell(&state.standing, &found);
+        state.looked = Some(now);
+        state.standing.clone_from(&found);
+        drop(state);
+        for kind in KINDS {
+            let raised = found.iter().any(|alarm| alarm.kind == kind);
+            let value = f64::from(u8::from(raised));
+            self.meters
+                .set("countersign_alarm", value, &[("kind", kind.word())]);
+        }
+        found
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Logs the difference.
+fn tell(before: &[Alarm], now: &[Alarm]) {
+    let keyed = |alarms: &[Alarm]| -> BTreeMap<(Kind, String), Alarm> {
+        let keyed = alarms.iter();
+        keyed
+            .map(|alarm| ((alarm.kind, alarm.about.clone()), alarm.clone()))
+            .collect()
+    };
+    let (before, now) = (keyed(before), keyed(now));
+    for (key, alarm) in &now {
+        if !before.contains_key(key) {
+            let (kind, about) = (alarm.kind.word(), &alarm.about);
+            tracing::warn!(kind, about, what = alarm.what, mend = alarm.mend, "alarm");
+        }
+    }
+    for (key, alarm) in &before {
+        if !now.contains_key(key) {
+            let (kind, about) = (alarm.kind.word(), &alarm.about);
+            tracing::info!(kind, about, "the alarm is over");
+        }
+    }
+}
+
+/// Reads what alarms are made from.
+///
+/// # Errors
+/// The store's.
+pub async fn read(
+    store: &dyn Store,
+    now: Timestamp,
+    about: About,
+    github: Option<Trouble>,
+) -> Stored<Facts> {
+    let active = store.active_repos().await?;
+    let watched: BTreeMap<RepoId, Option<Timestamp>> = active
+        .iter()
+        .filter_map(|memory| Some((memory.repo.as_ref()?.id, memory.watched_since)))
+        .collect();
+    let rows = store.open_pulls(None).await?;
+    let pulls: Vec<Pull> = rows
+        .into_iter()
+        .filter_map(|row| watched.get(&row.repo).map(|since| pull(row, *since)))
+        .collect();
+    let rounds = pulls.len().div_ceil(sweep::IN_TURN).max(1);
+    let interval = chrono::Duration::from_std(about.sweep_interval);
+    let interval = interval.unwrap_or(chrono::Duration::days(1));
+    let book = Book::deserialized(&store.note(sweep::DELIVERIES).await?.value);
+    Ok(Facts {
+        now,
+        round: interval * i32::try_from(rounds).unwrap_or(i32::MAX),
+        shadow: about.shadow,
+        github,
+        due: store.next_due().await?,
+        waiting: store.waiting(1).await?.first().map(|one| one.delivery.at),
+        dead: store.inbox().await?.dead,
+        missing: book.overdue(),
+        bases: active
+            .iter()
+            .flat_map(|memory| guarded(memory, about.own_app))
+            .collect(),
+        pulls,
+    })
+}
+
+fn pull(row: PullRow, watched: Option<Timestamp>) -> Pull {
+    Pull {
+        known_since: watched.map_or(row.pull.updated_at, |since| since.max(row.pull.updated_at)),
+        told: row.record.verdict.as_ref().and_then(|v| Told::read(v).ok()),
+        refusal: row.record.refusal,
+        number: row.pull.number,
+        repo: row.name,
+    }
+}
+
+/// The branches of a repository that an enforced policy guards, as far as their rules are known.
+fn guarded(memory: &RepoMemory, own_app: AppId) -> Vec<(RepoName, BaseRef, Gate)> {
+    let Some(repo) = &memory.repo else {
+        return Vec::new();
+    };
+    let one = |(base, known): (&BaseRef, &BaseMemory)| {
+        let (_, text) = known.policy.as_ref()?.file.as_ref()?;
+        let policy = policy::read::read(text).ok()?;
+        let enforced = policy.mode == Mode::Enforce && policy.merge.allows(base);
+        let rules = known.rules.as_ref().filter(|_| enforced)?;
+        Some((repo.name.clone(), base.clone(), Gate::of(rules, own_app)))
+    };
+    memory.bases.iter().filter_map(one).collect()
+}

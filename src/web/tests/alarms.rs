@@ -1,0 +1,75 @@
+//! What stands still, as each face tells it.
+
+use super::*;
+use crate::telemetry::Meters;
+use crate::watch::{About, Watch};
+
+fn watched(shelf: Shelf) -> (WebState, Meters) {
+    let meters = Meters::default();
+    let state = state(shelf);
+    let about = About {
+        own_app: crate::domain::model::AppId::new(7).unwrap(),
+        sweep_interval: std::time::Duration::from_secs(600),
+        shadow: false,
+    };
+    let (store, clock) = (state.store.clone(), state.clock.clone());
+    let watch = Watch::new(store, clock, about, meters.clone());
+    (WebState { watch, ..state }, meters)
+}
+
+fn stalled() -> Shelf {
+    Shelf {
+        due: Some(now() - Duration::hours(1)),
+        ..Shelf::default()
+    }
+}
+
+#[tokio::test]
+async fn what_stands_still_is_told_by_the_api_the_dashboard_and_a_gauge() {
+    let (state, meters) = watched(stalled());
+    let told = get(&state, "/api/v1/alarms").await.json();
+    assert_eq!(told["alarms"][0]["kind"], "stalled");
+    assert_eq!(told["alarms"][0]["since"], "2026-03-02T09:00:00Z");
+    let page = get(&state, "/").await.body;
+    assert!(page.contains("No pass has taken up the work"), "{page}");
+    let text = meters.text();
+    assert!(
+        text.contains("countersign_alarm{kind=\"stalled\"} 1"),
+        "{text}"
+    );
+    assert!(
+        text.contains("countersign_alarm{kind=\"advisory\"} 0"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn where_all_is_well_there_is_no_alarm_and_no_line() {
+    let (state, meters) = watched(Shelf::default());
+    assert_eq!(
+        get(&state, "/api/v1/alarms").await.json(),
+        json!({ "alarms": [] })
+    );
+    assert!(!get(&state, "/").await.body.contains("Alarms"));
+    assert!(
+        meters
+            .text()
+            .contains("countersign_alarm{kind=\"stalled\"} 0")
+    );
+}
+
+#[tokio::test]
+async fn a_database_that_fails_is_an_alarm_that_tells_nothing_of_it() {
+    let (state, _) = watched(Shelf {
+        broken: true,
+        ..Shelf::default()
+    });
+    let told = get(&state, "/api/v1/alarms").await;
+    assert_eq!(told.json()["alarms"][0]["kind"], "database");
+    assert!(!told.body.contains("acme"), "{}", told.body);
+}
+
+#[tokio::test]
+async fn alarms_are_for_those_who_have_the_token() {
+    assert_eq!(get(&locked(stalled()), "/api/v1/alarms").await.status, 401);
+}
