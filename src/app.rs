@@ -33,8 +33,9 @@ use crate::web::{self, Addresses, Scrape, WebState, server};
 use crate::webhook::{self, Webhook};
 use crate::worker::Worker;
 
-/// How many passes are made at once. They wait for GitHub most of the time.
-const PASSES: usize = 8;
+/// How many passes are made at once, half of them of one installation. They wait for GitHub most of the
+/// time.
+const PASSES: usize = 16;
 /// How often to look for what stands still.
 const WATCH_PAUSE: Duration = Duration::from_secs(60);
 /// How soon GitHub is asked again who we are, while it does not say.

@@ -13,12 +13,16 @@
 //!   lease is never overtaken, and what the pass was about to write is not written late.
 //! - **Nothing hangs on a bell.** A wake that rings is served at once; one that does not (of another
 //!   process, or of one that died before it rang) is found within seconds.
+//! - **One installation's trouble is its own.** No installation has all the places at once, whatever its
+//!   passes wait for ([`places`]): those of others go on beside.
 //! - **A stop gives back what it cuts off.** The next process needs not wait for leases to run out.
 //!
 //! By hand ([`Worker::step`], [`Worker::settle`]) and by itself ([`Worker::run`]) it takes the same
-//! path. Left out: fairness between repositories (the key that waited longest is next) and priorities.
+//! path. Among those who may, the key that waited longest is next. Left out: priorities, and fairness
+//! between the repositories of one installation, whose calls draw on one budget anyway.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -27,17 +31,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::FutureExt;
 use tokio::sync::{Notify, watch};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::clock::Clock;
-use crate::domain::model::Key;
+use crate::domain::model::{InstallationId, Key};
 use crate::store::{Finish, Lease, Store, StoreError, Stored};
 use crate::telemetry::{Meters, calls};
 
+mod places;
 #[cfg(test)]
 mod tests;
+
+use places::Places;
 
 /// The pause after a first failure; every further one doubles it.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
@@ -125,7 +132,7 @@ impl Worker {
     /// # Errors
     /// The store's. That a pass failed is no error here: its key is to be tried again.
     pub async fn step(&self) -> Stored<Option<Key>> {
-        let Some(lease) = self.lease().await? else {
+        let Some(lease) = self.lease(&[]).await? else {
             return Ok(None);
         };
         let key = lease.key().clone();
@@ -152,18 +159,23 @@ impl Worker {
     pub async fn run(self, at_once: usize, shutdown: watch::Receiver<bool>) {
         // Dropped, or told `true`, it cuts off what still runs.
         let (cut, cutting) = watch::channel(false);
-        let mut running = JoinSet::new();
+        let mut running = Running::new(at_once);
         loop {
-            let full = running.len() >= at_once.max(1);
-            let leased = if full { Ok(None) } else { self.lease().await };
-            let rest = match leased {
-                Ok(Some(lease)) => {
+            let none_free = running.places.none_free();
+            let next = if none_free {
+                Ok(Next::After(self.pace.look_every))
+            } else {
+                self.next(&mut running.places).await
+            };
+            let rest = match next {
+                Ok(Next::Pass(lease)) => {
+                    let whose = lease.installation();
                     let (worker, cutting) = (self.clone(), cutting.clone());
-                    running.spawn(async move { worker.work(lease, told(cutting)).await });
+                    let pass = async move { worker.work(lease, told(cutting)).await };
+                    running.begin(whose, pass);
                     continue;
                 }
-                Ok(None) if full => self.pace.look_every,
-                Ok(None) => self.until_due().await,
+                Ok(Next::After(rest)) => rest,
                 Err(error) => {
                     tracing::error!(%error, "passes wait: the store failed");
                     self.pace.store_pause
@@ -172,31 +184,43 @@ impl Worker {
             tokio::select! {
                 biased;
                 () = told(shutdown.clone()) => break,
-                Some(ended) = running.join_next() => report(ended),
-                () = self.bell.notified(), if !full => {}
-                () = tokio::time::sleep(rest), if !full => {}
+                () = running.ended(), if !running.passes.is_empty() => {}
+                () = self.bell.notified(), if !none_free => {}
+                () = tokio::time::sleep(rest), if !none_free => {}
             }
         }
-        let drained = async {
-            while let Some(ended) = running.join_next().await {
-                report(ended);
-            }
-        };
-        if tokio::time::timeout(self.pace.drain, drained)
-            .await
-            .is_err()
-        {
-            tracing::warn!(passes = running.len(), "the stop cuts passes off");
+        let drained = tokio::time::timeout(self.pace.drain, running.all_ended()).await;
+        if drained.is_err() {
+            tracing::warn!(passes = running.passes.len(), "the stop cuts passes off");
             drop(cut);
-            while let Some(ended) = running.join_next().await {
-                report(ended);
-            }
+            running.all_ended().await;
         }
     }
 
-    async fn lease(&self) -> Stored<Option<Lease>> {
+    /// What to do next, with a place that is free. Where those who have enough are passed over and nobody
+    /// else was found, whoever ends a pass, and the end of the rest, make that be asked again.
+    async fn next(&self, places: &mut Places) -> Stored<Next> {
+        let full = places.full();
+        if !full.is_empty()
+            && let Some(rest) = places.rest()
+        {
+            return Ok(Next::After(rest.min(self.pace.look_every)));
+        }
+        let begun = Instant::now();
+        if let Some(lease) = self.lease(&full).await? {
+            return Ok(Next::Pass(lease));
+        }
+        let due = self.until_due(&full).await;
+        if !full.is_empty() {
+            places.looked_in_vain(begun);
+        }
+        Ok(Next::After(due))
+    }
+
+    async fn lease(&self, full: &[InstallationId]) -> Stored<Option<Lease>> {
         let ttl = span(self.pace.lease);
-        self.store.lease(self.clock.now(), ttl).await
+        let now = self.clock.now();
+        self.store.lease_beside(now, ttl, full).await
     }
 
     /// Makes the pass and gives the lease back, come what may.
@@ -270,9 +294,9 @@ impl Worker {
     }
 
     /// How long until a key is due, within the time after which to look again anyway.
-    async fn until_due(&self) -> Duration {
+    async fn until_due(&self, full: &[InstallationId]) -> Duration {
         let look_every = self.pace.look_every;
-        match self.store.next_due().await {
+        match self.store.next_due_beside(full).await {
             Ok(None) => look_every,
             Ok(Some(due)) => {
                 let wait = (due - self.clock.now()).to_std().unwrap_or_default();
@@ -284,6 +308,62 @@ impl Worker {
                 tracing::error!(%error, "passes wait: the store failed");
                 self.pace.store_pause
             }
+        }
+    }
+}
+
+/// What to do with a free place.
+enum Next {
+    /// Make this pass.
+    Pass(Lease),
+    /// Look again after this, or when something happens.
+    After(Duration),
+}
+
+/// The passes that are being made, and who has which place.
+struct Running {
+    places: Places,
+    passes: JoinSet<Stored<()>>,
+    whose: HashMap<Id, Option<InstallationId>>,
+}
+
+impl Running {
+    fn new(at_once: usize) -> Self {
+        Self {
+            places: Places::new(at_once),
+            passes: JoinSet::new(),
+            whose: HashMap::new(),
+        }
+    }
+
+    fn begin(
+        &mut self,
+        whose: Option<InstallationId>,
+        pass: impl Future<Output = Stored<()>> + Send + 'static,
+    ) {
+        self.places.take(whose);
+        let begun = self.passes.spawn(pass);
+        self.whose.insert(begun.id(), whose);
+    }
+
+    /// Ends when a pass did; at once when there is none. Nothing is lost when it is dropped half-way.
+    async fn ended(&mut self) {
+        let Some(ended) = self.passes.join_next_with_id().await else {
+            return;
+        };
+        let id = match &ended {
+            Ok((id, _)) => *id,
+            Err(error) => error.id(),
+        };
+        if let Some(whose) = self.whose.remove(&id) {
+            self.places.give_back(whose);
+        }
+        report(ended.map(|(_, given_back)| given_back));
+    }
+
+    async fn all_ended(&mut self) {
+        while !self.passes.is_empty() {
+            self.ended().await;
         }
     }
 }

@@ -75,6 +75,15 @@ impl Complaint {
     }
 }
 
+/// The exit codes of what makes, reads and posts evidence: one table for all of it.
+const OF_EVIDENCE: &str = "\
+Exit codes:
+  0  the evidence counts for the head; what was to be posted is posted
+  1  it does not: it rejects the head, is inconclusive, or may not be believed
+  2  wrong use
+  3  it was not posted: the server refused it, or could not be reached
+  4  internal fault";
+
 /// Nothing merges until a second, independent verifier has countersigned that exact head.
 #[derive(Debug, Parser)]
 #[command(name = "countersign", version, propagate_version = true)]
@@ -107,8 +116,8 @@ enum Command {
     /// Run the tests and the mutation check of a head in a checkout; write evidence.
     ///
     /// The head's tests must pass; then every critical change is undone, one at a time, and a test must
-    /// fail. The checkout is only read. Exit code 0 where that holds, 1 where it does not or cannot be
-    /// shown.
+    /// fail. The checkout is only read.
+    #[command(after_help = OF_EVIDENCE)]
     Verify(Box<verify::VerifyArgs>),
     /// Check a policy, or print its JSON Schema.
     #[command(subcommand)]
@@ -135,13 +144,24 @@ enum PolicyCommand {
 
 #[derive(Debug, Subcommand)]
 enum EvidenceCommand {
-    /// Say what evidence proves by itself, or every fault. Exit code 1 if a file proves nothing, blocks,
-    /// or holds a part (tests, mutants) that does not prove what it seems to.
+    /// Say of each document whether it may be believed, and what it says of its head.
+    ///
+    /// `believed` answers for its form: whether it is whole, about the head that was asked for, and its mutants
+    /// were made on tests that passed. `says` is what it concludes: approves, rejects, or inconclusive. `counts`
+    /// is what a gate makes of both, and decides the exit code: a sound rejection counts against the head.
+    #[command(after_help = OF_EVIDENCE)]
     Check(Box<evidence::CheckArgs>),
-    /// Make evidence of the report of another mutation tester. Exit code 1 if it is no approval.
+    /// Make evidence of the report of another mutation tester.
+    ///
+    /// What the report does not record must be said: how many tests ran without any mutant, the command that
+    /// ran them. Within a checkout the evidence is about exactly its commit.
+    #[command(after_help = OF_EVIDENCE)]
     Import(Box<evidence::ImportArgs>),
-    /// Post a document to the server, as the GitHub Actions run that this is, or signed with a key. Posting
-    /// it again does no harm. Exit code 1 if the server refuses it, 3 if it cannot be reached.
+    /// Post a document to the server, as the GitHub Actions run that this is, or signed with a key.
+    ///
+    /// Posting it again does no harm. What the document says does not matter here: a rejection is posted with
+    /// exit code 0 as well.
+    #[command(after_help = OF_EVIDENCE)]
     Submit(Box<evidence::SubmitArgs>),
     /// Make a key to sign evidence with, and say where its public half belongs.
     Keygen(evidence::KeygenArgs),

@@ -8,6 +8,7 @@
 //! the commands (`verify::sandbox`); a key in a file is not, wherever they are not shut in, so changes of
 //! strangers are better posted from elsewhere, by `countersign evidence submit`.
 
+mod critical;
 mod patterns;
 mod show;
 
@@ -21,27 +22,11 @@ use super::evidence::Post;
 use super::stops::Stops;
 use super::{Complaint, Ended, Exit};
 use crate::clock::Clock;
-use crate::domain::evidence::{FENCE, Outcome};
-use crate::domain::policy::globs::Globs;
-use crate::domain::policy::{self, MutationCheck, MutationDemand, Timeouts};
+use crate::domain::evidence::{FENCE, InconclusiveReason, Mutant, MutantStatus, Outcome};
+use crate::domain::policy;
 use crate::verify::{self, Budget, Choice, Commands, Fault, Limits, Report, Request, Said, Watch};
+pub(super) use critical::CriticalArgs;
 pub(super) use show::visible;
-
-/// What is not critical unless somebody says so: texts and tests.
-const USUAL_EXCEPTIONS: [&str; 12] = [
-    "**/*.md",
-    "**/tests/**",
-    "**/test/**",
-    "**/*_test.*",
-    "**/test_*",
-    "**/test.*",
-    "**/tests.*",
-    "**/conftest.py",
-    "**/*.test.*",
-    "**/*.spec.*",
-    "**/__tests__/**",
-    "**/*.lock",
-];
 
 /// What to verify, and how.
 #[derive(Debug, Args)]
@@ -59,15 +44,8 @@ pub struct VerifyArgs {
     /// be told from one that fails
     #[arg(long, value_name = "CMD")]
     build: Option<String>,
-    /// Changed files whose lines must be shown to be tested [default: everything but texts and tests]
-    #[arg(long, value_name = "GLOB")]
-    critical: Vec<String>,
-    /// Except these
-    #[arg(long, value_name = "GLOB")]
-    except: Vec<String>,
-    /// Take what is critical from this policy's `mutation_check`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["critical", "except"])]
-    policy: Option<PathBuf>,
+    #[command(flatten)]
+    critical: CriticalArgs,
     /// Where the tests write JUnit reports: paths or patterns from the top of the tree
     #[arg(long, value_name = "PATH")]
     junit: Vec<String>,
@@ -109,10 +87,10 @@ pub struct VerifyArgs {
     /// The model of who verifies
     #[arg(long)]
     model: Option<String>,
-    /// Write the evidence there
+    /// Write the evidence there (as well)
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Print the evidence
+    /// Print the evidence, in place of what people read
     #[arg(long)]
     json: bool,
     /// Print the evidence as the fenced block that a review or comment carries
@@ -238,9 +216,12 @@ async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complai
             return Err(Complaint::new(Exit::Usage, format!("{flag} is empty")));
         }
     }
-    let check = check(&args, watch)?;
-    if args.policy.is_none() {
-        patterns::each_matches(&args.checkout, &[&args.base, &args.head], &args.critical).await?;
+    let check = args.critical.check()?;
+    if let Some(note) = args.critical.note() {
+        watch.said(Said::Note(note));
+    }
+    if let Some(typed) = args.critical.typed() {
+        patterns::each_matches(&args.checkout, &[&args.base, &args.head], typed).await?;
     }
     let repository = match &args.repo {
         Some(repo) => repo.to_string(),
@@ -291,50 +272,6 @@ async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complai
         context,
         vendor: args.vendor,
         model: args.model,
-    })
-}
-
-/// What is critical: as the policy says, as typed, or the usual.
-fn check(args: &VerifyArgs, watch: &dyn Watch) -> Result<MutationCheck, Complaint> {
-    if let Some(file) = &args.policy {
-        let text = super::policy::text_of(file)?;
-        let shown = file.display().to_string();
-        let policy = policy::read::read(&text).map_err(|problems| {
-            let told = super::policy::complaints(&shown, &problems);
-            Complaint::new(Exit::Usage, format!("the policy is not valid\n{told}"))
-        })?;
-        return policy.gates.mutation_check.ok_or_else(|| {
-            let text = format!(
-                "{shown} has no gates.mutation_check: say what is critical with --critical"
-            );
-            Complaint::new(Exit::Usage, text)
-        });
-    }
-    let usual = args.critical.is_empty() && args.except.is_empty();
-    let critical = match args.critical.is_empty() {
-        true => vec!["**".to_owned()],
-        false => args.critical.clone(),
-    };
-    let except = match usual {
-        true => USUAL_EXCEPTIONS.map(str::to_owned).to_vec(),
-        false => args.except.clone(),
-    };
-    if usual {
-        let except = except.join(", ");
-        watch.said(Said::Note(format!("critical is everything but {except}")));
-    }
-    let globs = |flag: &str, patterns: &[String]| {
-        let patterns = patterns::from_the_top(flag, patterns)?;
-        Globs::paths(&patterns).map_err(|(index, why)| {
-            Complaint::new(Exit::Usage, format!("{flag} {}: {why}", patterns[index]))
-        })
-    };
-    Ok(MutationCheck {
-        critical: globs("--critical", &critical)?,
-        except: globs("--except", &except)?,
-        require: MutationDemand::EveryHunk,
-        timeouts: Timeouts::Inconclusive,
-        by: Vec::new(),
     })
 }
 
@@ -416,12 +353,7 @@ impl Outputs {
                 complaint.text
             ),
         };
-        // 1 is the answer "not tested"; that the server would not take it is another matter.
-        let exit = match complaint.exit {
-            Exit::No => Exit::Remote,
-            other => other,
-        };
-        Complaint { text, exit }
+        Complaint { text, ..complaint }
     }
 
     /// The command that posts the document again, as a shell takes it.
@@ -447,7 +379,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// A folder that is not there is found out before an hour of work, not after it.
-fn is_a_place(out: &Path) -> Result<(), Complaint> {
+pub(super) fn is_a_place(out: &Path) -> Result<(), Complaint> {
     let folder = match out.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => return Ok(()),
@@ -473,6 +405,9 @@ fn next_step(report: &Report, given: &Outputs) -> Option<String> {
         Outcome::Rejected => Some(
             "write a test that fails with the change shown, or take the lines out, commit, and verify the new head",
         ),
+        Outcome::Inconclusive if left_out(report) => {
+            Some("give it more with --budget, and --resume to keep what is known by now")
+        }
         Outcome::Inconclusive => Some("mend what kept it from an answer, and run it again"),
     };
     let kept = given.out.is_some() || !given.post.is_empty();
@@ -481,6 +416,14 @@ fn next_step(report: &Report, given: &Outputs) -> Option<String> {
     );
     let steps: Vec<_> = what.into_iter().chain(keep).collect();
     (!steps.is_empty()).then(|| format!("next: {}\n", steps.join("; ")))
+}
+
+/// Whether it was the budget that kept it from an answer.
+fn left_out(report: &Report) -> bool {
+    let mutants = report.statement.mutation.as_ref();
+    let skipped = |mutant: &Mutant| mutant.status == MutantStatus::Skipped;
+    report.statement.reason == Some(InconclusiveReason::Timeout)
+        && mutants.is_some_and(|found| found.mutants.iter().any(skipped))
 }
 
 /// The block for a review; its fence is longer than any in the document.

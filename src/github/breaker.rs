@@ -13,7 +13,7 @@
 //! The ailing state is what keeps workers free while it is not known yet whether calls hang: without it,
 //! every worker would wait out a time-out of the same tenant before the breaker opens. An answer of any
 //! kind below 500 is an answer: a refusal is no trouble. Known: the first call that hangs may have as many
-//! beside it as there are workers, all for one time-out.
+//! beside it as one installation may have passes, which is never all of them, for one time-out.
 //!
 //! A 5xx comes quickly and holds nobody up, so it makes no installation ail: else a pass of which one read
 //! always fails would have its other reads put off, and would never end with what the rest tells.

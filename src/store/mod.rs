@@ -25,7 +25,7 @@ use crate::domain::memory::{
     Change, Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory, Wake,
 };
 use crate::domain::model::{
-    BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
+    BaseRef, DeliveryId, HeadSha, InstallationId, Key, PullNumber, RepoId, RepoName, Timestamp,
 };
 
 /// Why the store did not do it.
@@ -168,6 +168,7 @@ pub struct Lease {
     pub(in crate::store) fence: i64,
     pub(in crate::store) attempt: u32,
     pub(in crate::store) confirm: Confirm,
+    pub(in crate::store) installation: Option<InstallationId>,
 }
 
 impl Lease {
@@ -182,6 +183,10 @@ impl Lease {
     /// Whether everything must be read again.
     pub fn confirm(&self) -> Confirm {
         self.confirm
+    }
+    /// In whose name the pass asks GitHub, as far as its repository is known.
+    pub fn installation(&self) -> Option<InstallationId> {
+        self.installation
     }
 }
 
@@ -315,14 +320,29 @@ pub trait Store: Send + Sync {
     async fn wake(&self, keys: &[(Key, Confirm)], not_before: Timestamp) -> Stored<()>;
     /// Takes the key that has waited longest and may be worked on, for `ttl`. A lease that ran out
     /// counts as waiting since then, and is taken over with all it wanted, as an attempt more.
-    async fn lease(&self, now: Timestamp, ttl: chrono::Duration) -> Stored<Option<Lease>>;
+    async fn lease(&self, now: Timestamp, ttl: chrono::Duration) -> Stored<Option<Lease>> {
+        self.lease_beside(now, ttl, &[]).await
+    }
+    /// As [`Store::lease`], passing over the keys of these installations' repositories. They stay as they
+    /// are. A key of a repository that is not known is nobody's, and never passed over. Costs more the more
+    /// keys are passed over.
+    async fn lease_beside(
+        &self,
+        now: Timestamp,
+        ttl: chrono::Duration,
+        full: &[InstallationId],
+    ) -> Stored<Option<Lease>>;
     /// Gives a lease back. A wake that came during the pass stays, and so does its confirmation.
     ///
     /// # Errors
     /// [`StoreError::Overtaken`] when another pass has taken the key; nothing is changed.
     async fn finish(&self, lease: Lease, finish: Finish, now: Timestamp) -> Stored<()>;
     /// When the next key may be worked on, if one waits; leased keys count with their expiry.
-    async fn next_due(&self) -> Stored<Option<Timestamp>>;
+    async fn next_due(&self) -> Stored<Option<Timestamp>> {
+        self.next_due_beside(&[]).await
+    }
+    /// As [`Store::next_due`], of the keys that [`Store::lease_beside`] does not pass over.
+    async fn next_due_beside(&self, full: &[InstallationId]) -> Stored<Option<Timestamp>>;
 
     /// What is remembered of a repository.
     async fn repo(&self, repo: RepoId) -> Stored<Versioned<RepoMemory>>;

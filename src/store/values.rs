@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::{StoreError, Stored, Versioned};
 use crate::domain::evidence::Carrier;
 use crate::domain::memory::Confirm;
-use crate::domain::model::{HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp};
+use crate::domain::model::{HeadSha, InstallationId, Key, PullNumber, RepoId, RepoName, Timestamp};
 
 /// What is stored as `what` cannot be read back (or, for a number beyond 2^63, be stored).
 pub fn corrupt(what: &str, why: impl ToString) -> StoreError {
@@ -35,6 +35,20 @@ pub fn later(now: Timestamp, after: chrono::Duration) -> Timestamp {
 /// A number as databases keep it. GitHub's ids are far below 2^63.
 pub fn integer(value: u64) -> Stored<i64> {
     i64::try_from(value).map_err(|_| corrupt("a number", value))
+}
+
+/// Installations' ids as databases keep them.
+pub fn installations(ids: &[InstallationId]) -> Stored<Vec<i64>> {
+    ids.iter().map(|id| integer(id.get())).collect()
+}
+
+/// An installation's id, where one is known.
+pub fn installation(id: Option<i64>) -> Stored<Option<InstallationId>> {
+    let read = |id| {
+        let known = u64::try_from(id).ok().and_then(InstallationId::new);
+        known.ok_or_else(|| corrupt("an installation's id", id))
+    };
+    id.map(read).transpose()
 }
 
 /// A document as JSON.

@@ -115,10 +115,13 @@ impl Hunt<'_> {
     pub async fn go(
         &self,
         spots: &[Spot],
-        first: Workshop,
+        mut first: Workshop,
         jobs: usize,
         journal: &mut Journal,
     ) -> Result<Bag, String> {
+        if let Some(why) = self.control_change(&mut first, spots).await? {
+            return Ok(self.nothing_tried(spots, first, why));
+        }
         let shared = Shared {
             waiting: Mutex::new((0..spots.len()).collect()),
             found: Mutex::new(vec![None; spots.len()]),
@@ -159,6 +162,23 @@ impl Hunt<'_> {
             workshops,
             doubt,
         })
+    }
+
+    /// Every place left as it is, because no kill would show anything.
+    fn nothing_tried(&self, spots: &[Spot], first: Workshop, why: String) -> Bag {
+        let left = |spot: &Spot| {
+            let barred = spot.barred.clone();
+            let why = barred.unwrap_or_else(|| {
+                "nothing was tried, since no kill would show anything".to_owned()
+            });
+            let fate = Fate::of(MutantStatus::Skipped, why);
+            vec![self.told(spot, spot.stand_in.clone(), fate, None)]
+        };
+        Bag {
+            tried: spots.iter().map(left).collect(),
+            workshops: vec![first],
+            doubt: Some(why),
+        }
     }
 
     /// Whether the head's own tests pass in a further folder as they did in the first.
@@ -246,7 +266,7 @@ impl Hunt<'_> {
     }
 
     /// Builds and tests the head once more; why it is not what it was.
-    async fn changed(&self, workshop: &Workshop) -> Result<Option<String>, String> {
+    pub(super) async fn changed(&self, workshop: &Workshop) -> Result<Option<String>, String> {
         let mut told = String::new();
         if let Some(build) = &self.commands.build {
             let built = workshop.run(build, self.bounds.build * 2).await?;
@@ -371,7 +391,10 @@ impl Hunt<'_> {
         let mut run = locked(&shared.run);
         match self.budget {
             Some(Budget::Mutants(most)) if *run >= most => {
-                return Some(format!("the budget of {most} mutants was spent"));
+                return Some(match most {
+                    1 => "the budget of one mutant was spent".to_owned(),
+                    most => format!("the budget of {most} mutants was spent"),
+                });
             }
             Some(Budget::Time(most)) if self.since.elapsed() >= most => {
                 return Some(format!("the budget of {} s was spent", most.as_secs()));
@@ -383,7 +406,7 @@ impl Hunt<'_> {
     }
 
     /// Puts a mutant in, builds, tests, puts the head back.
-    async fn run(
+    pub(super) async fn run(
         &self,
         workshop: &mut Workshop,
         spot: &Spot,

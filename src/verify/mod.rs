@@ -10,6 +10,7 @@
 //!   `.git`, also when this process is killed in the middle (`ends`).
 //! - What is verified is exactly the head's tree, proved from the files' content before the first command
 //!   and after the last (`workshop`).
+//! - Tests that fail on a change that changes nothing show nothing (`control`).
 //! - A kill is a test that failed after a build that succeeded, told by its name where tests have names
 //!   (`reading`), while the head still passes in the same folder afterwards (`hunt`). Time-outs, failed
 //!   builds and runs without tests are never kills.
@@ -29,6 +30,7 @@
 //! repository in a mutant's file; other operating systems than Unix.
 
 mod beneath;
+mod control;
 mod diff;
 mod ends;
 mod git;

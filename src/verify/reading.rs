@@ -221,7 +221,8 @@ pub(super) fn health(tests: &Tests) -> Health {
     let counted = tests.counted();
     match tests.ran.end {
         End::TimedOut => return Health::TimedOut,
-        End::Code(code @ (126 | 127)) => {
+        // mocha exits with the number of failures.
+        End::Code(code @ (126 | 127)) if counted.failures.is_empty() => {
             return Health::Unclear(format!("the test command cannot be run (exit code {code})"));
         }
         _ => {}
@@ -295,7 +296,7 @@ pub(super) fn fate(baseline: &Tests, tests: &Tests, was_built: bool) -> Fate {
     let end = tests.ran.end;
     match end {
         End::TimedOut => return Fate::of(MutantStatus::Timeout, "the tests ran out of time"),
-        End::Code(code @ (126 | 127)) => {
+        End::Code(code @ (126 | 127)) if tests.counted().failures.is_empty() => {
             return unviable(&format!(
                 "the test command cannot be run (exit code {code})"
             ));

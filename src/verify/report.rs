@@ -6,6 +6,7 @@
 //! with the reason. Kills that the head's own tests show to be none make everything but a survivor
 //! inconclusive.
 
+mod alone;
 mod shown;
 
 use serde_json::Value;
@@ -24,6 +25,7 @@ use crate::domain::facts::{Comparison, Listing};
 use crate::domain::gate::hunks;
 use crate::domain::model::{Oid, Timestamp};
 use crate::domain::policy::{MutationCheck, MutationDemand, Timeouts};
+use alone::Together;
 use shown::shown;
 
 /// The most failing tests that are named one by one.
@@ -216,10 +218,11 @@ impl Report {
         let known = with_lines(found.comparison);
         let mut mutants: Vec<Mutant> = Vec::new();
         let mut sum = Sum::default();
-        let mut wide = Vec::new();
+        let mut together = Vec::new();
         for (spot, tried) in found.spots.iter().zip(std::mem::take(&mut found.tried)) {
             let (mut caught, mut lived) = (false, false);
             let mut last = None;
+            let from = mutants.len();
             for one in tried {
                 let mutant = record(mutants.len() + 1, spot, &one);
                 let gate = found.check;
@@ -227,7 +230,6 @@ impl Report {
                 let counts = counts_as_kill(gate, &mutant) && holds;
                 caught |= counts;
                 sum.kills += u64::from(counts);
-                wide.extend(Wide::of(spot, &one, &mutant).filter(|_| counts));
                 sum.ran_out |= one.fate.status == MutantStatus::Timeout;
                 sum.left_out |= one.fate.status == MutantStatus::Skipped && spot.barred.is_none();
                 if mutant.status == MutantStatus::Survived {
@@ -237,6 +239,9 @@ impl Report {
                 last = Some((mutant.status, one.fate.note.clone()));
                 self.notes.push(one.fate.note);
                 mutants.push(mutant);
+            }
+            if caught {
+                together.extend(Together::of(spot, &mutants[from..]));
             }
             if !caught && !lived && spot.exempt.is_none() {
                 sum.open.push(unproven(spot, last));
@@ -258,13 +263,16 @@ impl Report {
             mutation.restored_tree = found.tree.clone();
         }
         self.warn(&found);
-        self.warn_of_wide(&wide);
+        for lines in &together {
+            let place = Some((lines.path.clone(), lines.line()));
+            self.find(Severity::Warning, place, lines.told());
+        }
         match found.doubt {
             // A survivor is one whatever is thought of the kills.
             Some(why) if self.survivors.is_empty() && sum.restored => {
                 self.conclude(Outcome::Inconclusive, Some(InconclusiveReason::Other), &why);
             }
-            _ => self.judge(found.check, &sum, &wide),
+            _ => self.judge(found.check, &sum, &together),
         }
     }
 
@@ -279,28 +287,20 @@ impl Report {
         }
         if !found.named {
             let why = "--by-exit-code: nothing counts or names the tests here, so the whole command stands for one \
-                       test: whatever makes it fail counts as a kill, a linter or a check for a clean tree as \
-                       well; let the command do nothing but test, or give --junit";
+                       test: whatever makes it fail counts as a kill, a linter as well; let the command do nothing but test, or give --junit";
             self.find(Severity::Warning, None, why.to_owned());
         }
     }
 
-    /// A test that fails without a whole hunk need not look at each of its lines.
-    fn warn_of_wide(&mut self, wide: &[Wide]) {
-        for Wide { path, line, lines } in wide {
-            let why = format!(
-                "{path}:{line}: {lines} changed lines were undone together, and a test noticed; none of them was \
-                 tried alone, so some may still be untested"
-            );
-            self.find(Severity::Warning, Some((path.clone(), *line)), why);
-        }
-    }
-
-    fn judge(&mut self, check: &MutationCheck, sum: &Sum, wide: &[Wide]) {
+    fn judge(&mut self, check: &MutationCheck, sum: &Sum, together: &[Together]) {
         let other = Some(InconclusiveReason::Other);
         if !sum.restored {
             let why = "the tree after the last mutant is not the head's: nothing is shown";
             return self.conclude(Outcome::Inconclusive, other, why);
+        }
+        for (path, line, why) in &sum.open {
+            let place = Some((path.clone(), *line));
+            self.find(Severity::Warning, place, why.clone());
         }
         if !self.survivors.is_empty() {
             let why = match self.survivors.len() {
@@ -318,21 +318,18 @@ impl Report {
             };
             return self.conclude(Outcome::Approved, None, why);
         }
-        for (path, line, why) in &sum.open {
-            let place = Some((path.clone(), *line));
-            self.find(Severity::Warning, place, why.clone());
-        }
         let enough = match check.require {
             MutationDemand::EveryHunk => sum.open.is_empty(),
             MutationDemand::KilledAtLeast(count) => sum.kills >= u64::from(count),
         };
         if sum.left_out {
-            let why = "the budget was spent before every critical change was tried";
-            self.conclude(
-                Outcome::Inconclusive,
-                Some(InconclusiveReason::Timeout),
-                why,
+            let why = format!(
+                "the budget was spent before every critical change was tried; {} of {} not shown to be tested",
+                sum.open.len(),
+                sum.places
             );
+            let reason = Some(InconclusiveReason::Timeout);
+            self.conclude(Outcome::Inconclusive, reason, &why);
         } else if enough {
             let why = match sum.places {
                 1 => "a test fails without the one critical change".to_owned(),
@@ -340,11 +337,9 @@ impl Report {
                     format!("a test fails without each of the {count} critical changes")
                 }
             };
-            let why = match wide.iter().map(|hunk| hunk.lines).sum::<u64>() {
-                0 => why,
-                lines => {
-                    format!("{why}; {lines} of the lines were undone together only, none alone")
-                }
+            let why = match alone::summary(together) {
+                None => why,
+                Some(lines) => format!("{why}; {lines}"),
             };
             let why = match sum.open.is_empty() {
                 true => why,
@@ -406,6 +401,16 @@ impl Report {
     }
 
     pub(super) fn finish(&mut self, at: Timestamp) {
+        if self.statement.result == Outcome::Inconclusive {
+            // The word for the reason is `other` mostly; whoever reads the document elsewhere asks why.
+            let why = Finding {
+                severity: Severity::Note,
+                path: None,
+                line: None,
+                message: self.summary.clone(),
+            };
+            self.statement.findings.insert(0, why);
+        }
         self.times.1 = at;
     }
 }
@@ -425,26 +430,6 @@ pub(super) struct Found<'a> {
     pub named: bool,
     /// Critical files whose change has no line.
     pub lineless: Vec<String>,
-}
-
-/// A hunk of several lines that was noticed as a whole.
-struct Wide {
-    path: String,
-    line: u64,
-    lines: u64,
-}
-
-impl Wide {
-    fn of(spot: &Spot, one: &Tried, mutant: &Mutant) -> Option<Self> {
-        use crate::domain::mutants::Kind;
-        let lines = mutant.end_line.saturating_sub(mutant.start_line) + 1;
-        let undone = matches!(one.mutant.kind, Kind::RevertHunk | Kind::RevertPiece);
-        (undone && lines > 1 && spot.exempt.is_none()).then(|| Self {
-            path: mutant.path.clone(),
-            line: mutant.start_line,
-            lines,
-        })
-    }
 }
 
 /// Where a mutant lies, as the table of mutants says it.
@@ -475,6 +460,7 @@ fn unproven(spot: &Spot, last: Option<(MutantStatus, Option<String>)>) -> (Strin
         None => "nothing was tried",
         Some(MutantStatus::Timeout) => "what was tried ran out of time",
         Some(MutantStatus::Unviable) => "what was tried did not build or ran no test",
+        Some(MutantStatus::Skipped) if spot.barred.is_none() => "it was left out",
         Some(MutantStatus::Skipped) => "nothing could be tried",
         Some(MutantStatus::Killed | MutantStatus::Survived) => "what was killed lies outside of it",
     };

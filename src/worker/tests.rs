@@ -4,8 +4,9 @@ use std::sync::Mutex;
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::domain::memory::Confirm;
-use crate::domain::model::{PullNumber, RepoId, Timestamp};
+use crate::domain::memory::{Confirm, RepoMemory};
+use crate::domain::model::{PullNumber, RepoId, RepoName, Repository, Timestamp};
+use crate::store::Versioned;
 use crate::store::sqlite::Sqlite;
 
 /// What a pass is to do.
@@ -16,6 +17,8 @@ enum Play {
     Fail,
     Panic,
     Hang,
+    /// Ends when it is let go.
+    Held,
     /// Goes on only after another process took the key over and made the pass.
     Stall,
 }
@@ -25,6 +28,7 @@ struct Player {
     store: Arc<dyn Store>,
     plays: Mutex<VecDeque<Play>>,
     began: mpsc::UnboundedSender<(Key, u32)>,
+    let_go: Arc<Notify>,
 }
 
 #[async_trait]
@@ -40,6 +44,10 @@ impl Passes for Player {
             Play::Fail => Err("GitHub answered 502".into()),
             Play::Panic => panic!("an index was out of bounds"),
             Play::Hang => std::future::pending().await,
+            Play::Held => {
+                self.let_go.notified().await;
+                Ok(Finish::Done { again: None })
+            }
             Play::Stall => {
                 let late = start() + chrono::Duration::hours(1);
                 let ttl = chrono::Duration::seconds(60);
@@ -58,6 +66,7 @@ struct Workshop {
     bell: Arc<Notify>,
     worker: Worker,
     began: mpsc::UnboundedReceiver<(Key, u32)>,
+    let_go: Arc<Notify>,
 }
 
 impl Workshop {
@@ -70,7 +79,9 @@ impl Workshop {
             store: store.clone(),
             plays: Mutex::new(plays.iter().copied().collect()),
             began,
+            let_go: Arc::new(Notify::new()),
         };
+        let let_go = player.let_go.clone();
         let worker = Worker::new(store.clone(), Arc::new(player), clock.clone(), bell.clone());
         Self {
             store,
@@ -78,15 +89,33 @@ impl Workshop {
             bell,
             worker,
             began: beginnings,
+            let_go,
         }
     }
 
     async fn wake(&self, n: u64) {
+        self.wake_key(key(n)).await;
+    }
+
+    async fn wake_key(&self, key: Key) {
         self.store
-            .wake(&[(key(n), Confirm::IfNeeded)], self.clock.now())
+            .wake(&[(key, Confirm::IfNeeded)], self.clock.now())
             .await
             .unwrap();
         self.bell.notify_one();
+    }
+
+    /// A repository whose number is its installation's.
+    async fn install(&self, id: u64) {
+        let mut memory = Versioned::<RepoMemory>::default();
+        memory.value.repo = Some(Repository {
+            id: RepoId::new(id).unwrap(),
+            name: RepoName::parse(&format!("acme/r{id}")).unwrap(),
+            installation: InstallationId::new(id).unwrap(),
+            default_branch: None,
+        });
+        let repo = RepoId::new(id).unwrap();
+        assert!(self.store.remember_repo(repo, &memory).await.unwrap());
     }
 
     /// Seconds until the next key is due.
@@ -111,7 +140,11 @@ fn start() -> Timestamp {
 }
 
 fn key(n: u64) -> Key {
-    Key::Pull(RepoId::new(7).unwrap(), PullNumber::new(n).unwrap())
+    key_of(7, n)
+}
+
+fn key_of(repo: u64, n: u64) -> Key {
+    Key::Pull(RepoId::new(repo).unwrap(), PullNumber::new(n).unwrap())
 }
 
 #[tokio::test]
@@ -232,6 +265,58 @@ async fn a_hanging_pass_does_not_keep_other_keys_waiting() {
     }
     stop.send(true).unwrap();
     running.await.unwrap();
+}
+
+#[tokio::test]
+async fn an_installation_whose_passes_hang_leaves_places_to_others() {
+    let mut shop = Workshop::open(&[Play::Hang; 2]).await;
+    let worker = shop.worker.clone().at_pace(Pace {
+        drain: Duration::ZERO,
+        ..Pace::default()
+    });
+    shop.install(1).await;
+    shop.install(2).await;
+    for n in 1..=6 {
+        shop.wake_key(key_of(1, n)).await;
+    }
+    let (stop, stopping) = watch::channel(false);
+    let running = tokio::spawn(worker.run(4, stopping));
+    for _ in 0..2 {
+        assert_eq!(shop.next_pass().await.0.repo(), RepoId::new(1).unwrap());
+    }
+    for n in 1..=4 {
+        shop.wake_key(key_of(2, n)).await;
+        assert_eq!(shop.next_pass().await.0, key_of(2, n));
+    }
+    stop.send(true).unwrap();
+    running.await.unwrap();
+    assert!(
+        shop.passes().is_empty(),
+        "the first had what it may have, and no more"
+    );
+}
+
+#[tokio::test]
+async fn what_was_left_out_is_taken_up_when_a_pass_ends_without_a_bell() {
+    let mut shop = Workshop::open(&[Play::Held; 3]).await;
+    let worker = shop.worker.clone().at_pace(Pace {
+        look_every: Duration::from_secs(3_600),
+        ..Pace::default()
+    });
+    shop.install(1).await;
+    for n in 1..=3 {
+        shop.wake_key(key_of(1, n)).await;
+    }
+    let (stop, stopping) = watch::channel(false);
+    let running = tokio::spawn(worker.run(2, stopping));
+    for n in 1..=3 {
+        assert_eq!(shop.next_pass().await.0, key_of(1, n));
+        assert!(shop.passes().is_empty(), "one of two places is not its own");
+        shop.let_go.notify_one();
+    }
+    stop.send(true).unwrap();
+    running.await.unwrap();
+    assert_eq!(shop.due_in().await, None);
 }
 
 #[tokio::test]

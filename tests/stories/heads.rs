@@ -79,6 +79,36 @@ async fn a_lost_delivery_of_a_push_is_made_good_by_the_sweep() {
     assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
 }
 
+/// B076: whoever commits chooses a commit's date, and the platform may stop telling when it was pushed. What came
+/// later is told by the order in which it was heard of alone.
+#[tokio::test]
+async fn the_dates_that_commits_bear_order_nothing() {
+    let long_ago = "1971-01-01T00:00:00Z".parse().unwrap();
+    let far_off = "2099-12-31T23:59:59Z".parse().unwrap();
+    for (first, second) in [(far_off, long_ago), (long_ago, far_off)] {
+        let stage = Stage::new().await;
+        stage.github.date_commits(first);
+        let pull = stage.open_pull().await;
+        stage.unit_passes(&pull).await;
+        let (judged, evidence) = (pull.head().unwrap(), stage.evidence(&pull));
+        stage.github.date_commits(second);
+        let (edits, branch) = (Edits::write("src/start.rs", LATER), "agent/start");
+        let pushed = stage.agent.push(&stage.shop, branch, "Two", edits);
+        pushed.unwrap();
+        let (codex, told) = (&stage.codex, evidence.block());
+        let report = codex.report(&stage.shop, &judged, "verification", "success", &told);
+        report.unwrap();
+        stage.settle().await;
+        let head = pull.head().unwrap();
+        assert_eq!(stage.verdict(&pull).await["head"], json!(head));
+        assert!(!stage.merged(&pull), "by evidence of an older head");
+        stage.clear(&pull).await;
+        assert!(stage.merged(&pull), "{}", stage.told(&pull).await);
+        let calls = stage.github.calls_to("PUT", "/merge");
+        assert_eq!(calls.last().unwrap().body["sha"], json!(head));
+    }
+}
+
 #[tokio::test]
 async fn what_was_verified_of_one_head_merges_no_other_though_the_push_was_never_heard_of() {
     let stage = Stage::new().await;

@@ -186,7 +186,7 @@ async fn a_key_that_the_policy_does_not_name_is_refused_with_where_to_name_it() 
     let key = SigningKey::new().unwrap();
     let pem = key.pem().unwrap();
     let answer = desk.by_key(&desk.good(), pem.expose_secret()).await;
-    assert_eq!(answer.code, 1, "{}", answer.err);
+    assert_eq!(answer.code, 3, "{}", answer.err);
     let told = format!("Put `key: {}` under a verifier", key.public());
     assert!(answer.err.contains("(401)"), "{}", answer.err);
     assert!(answer.err.contains(&told), "{}", answer.err);
@@ -200,7 +200,7 @@ async fn a_forks_run_is_refused_and_told_why() {
     let fork = github.user("mallory").fork(&desk.stage.shop).unwrap();
     let claims = github.claims_of(&fork, WORKFLOW, MAIN, "nobody yet");
     let answer = desk.by_run(&desk.good(), claims).await;
-    assert_eq!(answer.code, 1, "{}", answer.err);
+    assert_eq!(answer.code, 3, "{}", answer.err);
     assert!(answer.err.contains("(403)"), "{}", answer.err);
     assert!(answer.err.contains("repository_id"), "{}", answer.err);
     assert!(answer.err.contains("fork"), "{}", answer.err);
@@ -213,7 +213,7 @@ async fn a_token_for_another_address_is_refused_and_told_how_to_name_the_right_o
     let file = desk.document(&desk.good());
     let words = ["evidence", "submit", &file, "--url", &desk.url];
     let answer = desk.program(&words, &desk.run_of(desk.claims())).await;
-    assert_eq!(answer.code, 1, "{}", answer.err);
+    assert_eq!(answer.code, 3, "{}", answer.err);
     assert!(answer.err.contains(PUBLIC_URL), "{}", answer.err);
     assert!(answer.err.contains("--audience"), "{}", answer.err);
     desk.nothing_came_of_it().await;
@@ -263,7 +263,7 @@ async fn posting_again_is_told_apart_and_another_document_of_the_context_is_refu
     );
     let other = rejected.with("/vendor", json!("elsewhere"));
     let answer = desk.by_key(&other, PEM).await;
-    assert_eq!(answer.code, 1, "{}", answer.err);
+    assert_eq!(answer.code, 3, "{}", answer.err);
     assert!(answer.err.contains("(409)"), "{}", answer.err);
     assert!(answer.err.contains("--context"), "{}", answer.err);
 
@@ -280,7 +280,7 @@ async fn a_faulty_document_is_refused_with_the_path_of_each_fault() {
     let desk = Desk::new().await;
     let faulty = desk.good().with("/result", json!("splendid"));
     let answer = desk.by_run(&faulty, desk.claims()).await;
-    assert_eq!(answer.code, 1, "{}", answer.err);
+    assert_eq!(answer.code, 3, "{}", answer.err);
     assert!(answer.err.contains("(422)"), "{}", answer.err);
     assert!(
         answer.err.contains("\n  predicate.result "),
@@ -299,7 +299,7 @@ async fn an_oversized_document_is_refused_with_what_to_leave_out() {
     let desk = Desk::new().await;
     let large = desk.good().with("/model", json!("x".repeat(1_700_000)));
     let answer = desk.by_run(&large, desk.claims()).await;
-    assert_eq!(answer.code, 1, "{}", answer.err);
+    assert_eq!(answer.code, 3, "{}", answer.err);
     assert!(answer.err.contains("(413)"), "{}", answer.err);
     assert!(answer.err.contains("shorten findings"), "{}", answer.err);
     desk.nothing_came_of_it().await;

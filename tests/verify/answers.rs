@@ -245,6 +245,13 @@ fn what_the_budget_leaves_out_is_skipped_and_never_approved() {
     let said = answer.said();
     assert_eq!(said.result, Outcome::Inconclusive);
     assert_eq!(said.reason, Some(InconclusiveReason::Timeout));
+    let left = "whether src/sum.sh:5 is tested is not shown: it was left out (the budget of one mutant was spent)";
+    let mut messages = said.findings.iter().map(|finding| finding.message.as_str());
+    assert!(
+        messages.any(|message| message == left),
+        "{:?}",
+        said.findings
+    );
 }
 
 #[test]
@@ -256,24 +263,24 @@ fn a_resumed_verification_runs_only_what_is_not_known_and_a_fresh_one_runs_all()
     project.verify(&["--test", &test, "--budget", "1"]);
     assert_eq!(
         runs(),
-        3,
-        "the head, one mutant, and the head after its kill"
+        4,
+        "the head, the control, one mutant, and the head after its kill"
     );
     let answer = project.verify(&["--test", &test, "--resume"]);
     assert_eq!(
         answer.statuses(),
         [MutantStatus::Killed, MutantStatus::Survived]
     );
-    assert_eq!(runs(), 5, "the head and the other mutant");
+    assert_eq!(runs(), 7, "the head, the control and the other mutant");
     let answer = project.verify(&["--test", &test, "--resume"]);
     assert_eq!(
         answer.statuses(),
         [MutantStatus::Killed, MutantStatus::Survived]
     );
-    assert_eq!(runs(), 9, "what came to its end is begun anew");
+    assert_eq!(runs(), 12, "what came to its end is begun anew");
     project.verify(&["--test", &test, "--budget", "1"]);
     project.verify(&["--test", &test]);
-    assert_eq!(runs(), 16, "nothing is remembered unless asked");
+    assert_eq!(runs(), 21, "nothing is remembered unless asked");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 )]
 
 mod answers;
+mod control;
 mod isolation;
 mod leavings;
 mod project;

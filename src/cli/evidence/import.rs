@@ -12,12 +12,12 @@ use comfy_table::{Table, presets};
 use sha2::{Digest, Sha256};
 
 use super::super::policy::parse_repo;
+use super::super::verify::{CriticalArgs, is_a_place, visible};
 use super::super::{Complaint, Ended, Exit};
 use super::checkout::Checkout;
 use super::files::{bytes_of, text_of, unreadable, within};
-use super::{counts, visible};
 use crate::domain::evidence::{EvidenceBase, Outcome, Statement, write};
-use crate::domain::gate::appraise::{Appraisal, Binding, appraise};
+use crate::domain::gate::appraise::{Appraisal, Binding, appraise, by_status};
 use crate::domain::gate::coverage;
 use crate::domain::import::{
     Found, Given, Refused, cargo_mutants, conclude, cosmic_ray, mutmut, pit, stryker,
@@ -86,13 +86,22 @@ pub struct ImportArgs {
     /// The root of the sources below that folder, for PIT.
     #[arg(long, value_name = "FOLDER")]
     source_root: Option<String>,
-    /// Write the document here [default: standard output].
+    #[command(flatten)]
+    critical: CriticalArgs,
+    /// Write the evidence there [default: print it].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Print the evidence, also where `--out` writes it; what people read goes to standard error then.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Imports a report.
 pub fn import(args: &ImportArgs) -> Ended {
+    if let Some(out) = &args.out {
+        is_a_place(out)?;
+    }
+    let check = args.critical.check()?;
     let here = Checkout::at(Path::new("."))?;
     let files = here.as_ref().map(|checkout| &checkout.files);
     let prefix = here
@@ -112,7 +121,7 @@ pub fn import(args: &ImportArgs) -> Ended {
         let changed = here
             .as_ref()
             .and_then(|checkout| checkout.changed(&given.base.sha));
-        let open = coverage::not_shown(&found.mutants, changed.as_deref());
+        let open = coverage::not_shown(&found.mutants, changed.as_deref(), &check);
         statement.findings.extend(open);
     }
     let document = write::document(&statement, None);
@@ -120,12 +129,12 @@ pub fn import(args: &ImportArgs) -> Ended {
         .map_err(|error| Complaint::new(Exit::Internal, error.to_string()))?;
     counts_for_what_it_says(&statement, &appraise(&text, &Binding::default()))?;
     let told = told(&found, &statement);
-    match &args.out {
-        Some(file) => {
-            std::fs::write(file, text + "\n").map_err(|error| unreadable(file, &error))?;
-            print!("{told}");
-        }
-        None => {
+    if let Some(file) = &args.out {
+        std::fs::write(file, format!("{text}\n")).map_err(|error| unreadable(file, &error))?;
+    }
+    match args.out.is_some() && !args.json {
+        true => print!("{told}"),
+        false => {
             println!("{text}");
             eprint!("{told}");
         }
@@ -156,7 +165,7 @@ pub fn counts_for_what_it_says(
         }
         Ok(_) if statement.result == Outcome::Approved && !appraisal.proves() => format!(
             "the report makes a document that would not count ({}): run the tool again, so that each kill names a test that failed",
-            appraisal.verdict()
+            appraisal.why_not().unwrap_or_default()
         ),
         Ok(_) => return Ok(()),
     };
@@ -391,7 +400,12 @@ pub fn told(found: &Found, statement: &Statement) -> String {
     }
     let result = serde_json::to_value(statement.result).unwrap_or_default();
     let result = result.as_str().unwrap_or_default();
-    let _ = writeln!(text, "\n{}: {}", visible(&found.tool), counts(statement));
+    let _ = writeln!(
+        text,
+        "\n{}: {}",
+        visible(&found.tool),
+        by_status(&found.mutants)
+    );
     let _ = writeln!(text, "result: {result}");
     for finding in statement
         .findings

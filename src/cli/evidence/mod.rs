@@ -1,11 +1,12 @@
 //! `countersign evidence check` and `evidence import`.
 //!
-//! `check` says what a document would prove by itself; given a folder, it judges every case in it and
+//! `check` says whether a document may be believed, and what it says; given a folder, it judges every case in it and
 //! compares with what stands beside the case, so that anybody can see what counts and what does not.
 
 mod checkout;
 mod files;
 mod import;
+mod said;
 mod submit;
 
 use std::collections::BTreeMap;
@@ -15,11 +16,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::policy::{parse_repo, text_of};
-use super::verify::visible;
 use super::{Complaint, Ended, Exit};
-use crate::domain::evidence::{MutantStatus, Outcome, Statement};
-use crate::domain::gate::appraise::{Appraisal, Binding, appraise};
-use crate::domain::model::{BaseRef, HeadSha, Oid, RepoName};
+use crate::domain::gate::appraise::{Binding, HeadStart, appraise};
+use crate::domain::model::{BaseRef, Oid, RepoName};
 
 pub use import::{ImportArgs, import};
 pub use submit::{KeygenArgs, Post, SubmitArgs, keygen, run as submit};
@@ -35,15 +34,18 @@ pub struct CheckArgs {
     /// It must be about this repository.
     #[arg(long, value_name = "OWNER/REPO", value_parser = parse_repo)]
     repo: Option<RepoName>,
-    /// It must be about this head.
-    #[arg(long, value_name = "SHA", value_parser = HeadSha::parse)]
-    head: Option<HeadSha>,
+    /// It must be about this head: its id, or the first 7 digits of it or more.
+    #[arg(long, value_name = "SHA", value_parser = HeadStart::parse)]
+    head: Option<HeadStart>,
     /// Its mutants must have left this tree (`git rev-parse HEAD^{tree}`).
     #[arg(long, value_name = "OID", value_parser = Oid::parse)]
     tree: Option<Oid>,
     /// It must have been made against this branch.
     #[arg(long, value_name = "BRANCH", value_parser = BaseRef::parse)]
     base: Option<BaseRef>,
+    /// Print the answer as JSON: a list, one entry a file.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Checks evidence files, or a folder of cases.
@@ -54,7 +56,12 @@ pub fn check(args: &CheckArgs) -> Ended {
         tree: args.tree.clone(),
         base: args.base.clone(),
     };
+    if args.json && args.files.iter().any(|file| file.is_dir()) {
+        let text = "--json answers for documents; a folder of cases is compared without it";
+        return Err(Complaint::new(Exit::Usage, text));
+    }
     let mut exit = Exit::Done;
+    let mut list = Vec::new();
     for file in &args.files {
         let good = if file.is_dir() {
             let (told, good) = corpus(file)?;
@@ -62,109 +69,21 @@ pub fn check(args: &CheckArgs) -> Ended {
             good
         } else {
             let appraisal = appraise(&files::document(file)?, &binding);
-            print!(
-                "{}",
-                told(&file.display().to_string(), &appraisal, &binding)
-            );
+            let shown = file.display().to_string();
+            match args.json {
+                true => list.push(said::as_json(&shown, &appraisal)),
+                false => print!("{}", said::told(&shown, &appraisal, &binding)),
+            }
             appraisal.proves()
         };
         if !good {
             exit = Exit::No;
         }
     }
+    if args.json {
+        println!("{:#}", serde_json::Value::Array(list));
+    }
     Ok(exit)
-}
-
-/// The answer to one case, as its `.expected` holds it.
-fn answer(appraisal: &Appraisal) -> String {
-    let mut text = String::new();
-    // Writing to a String cannot fail.
-    if let Err(faults) = &appraisal.document {
-        for fault in faults {
-            let _ = writeln!(
-                text,
-                "fault: {}",
-                visible(format!("{} {}", fault.path, fault.message).trim())
-            );
-        }
-    } else {
-        for (what, says) in [("mutants", &appraisal.mutants), ("tests", &appraisal.tests)] {
-            let _ = match says {
-                Ok(proved) => writeln!(text, "{what}: {}", visible(proved)),
-                Err(why) => writeln!(text, "{what}: nothing, because {}", visible(why)),
-            };
-        }
-    }
-    let _ = writeln!(text, "{}", visible(&appraisal.verdict()));
-    let _ = writeln!(
-        text,
-        "good evidence: {}",
-        if appraisal.proves() { "yes" } else { "no" }
-    );
-    text
-}
-
-/// What a person reads of one file.
-fn told(file: &str, appraisal: &Appraisal, binding: &Binding) -> String {
-    let mut text = match &appraisal.document {
-        Ok(statement) => summary(file, statement),
-        Err(_) => format!("{file}: would not count\n"),
-    };
-    for line in answer(appraisal).lines() {
-        let _ = writeln!(text, "  {line}");
-    }
-    if appraisal.mutants.is_ok() && binding.tree.is_none() {
-        let _ = writeln!(
-            text,
-            "  not compared: the tree it left with the head's (--tree)"
-        );
-    }
-    if appraisal.document.is_ok() {
-        let _ = writeln!(
-            text,
-            "  who reported it is not in the document: GitHub says it of whoever posts it"
-        );
-    }
-    text
-}
-
-fn summary(file: &str, statement: &Statement) -> String {
-    let result = match statement.result {
-        Outcome::Approved => "approved",
-        Outcome::Rejected => "rejected",
-        Outcome::Inconclusive => "inconclusive",
-    };
-    let mut text = format!(
-        "{file}: {result} {} of {}\n",
-        statement.head,
-        visible(&statement.subject_name)
-    );
-    if let Some(base) = &statement.base {
-        let _ = writeln!(text, "  against {} at {}", base.name, base.sha);
-    }
-    if let Some(mutation) = &statement.mutation {
-        let tool = visible(&mutation.tool);
-        let _ = writeln!(text, "  {tool}: {}", counts(statement));
-    }
-    text
-}
-
-/// How many mutants ended how.
-fn counts(statement: &Statement) -> String {
-    let mutants = statement
-        .mutation
-        .iter()
-        .flat_map(|mutation| &mutation.mutants);
-    let statuses: Vec<_> = mutants.map(|mutant| mutant.status).collect();
-    let count = |status| statuses.iter().filter(|one| **one == status).count();
-    format!(
-        "{} killed, {} survived, {} timed out, {} unviable, {} skipped",
-        count(MutantStatus::Killed),
-        count(MutantStatus::Survived),
-        count(MutantStatus::Timeout),
-        count(MutantStatus::Unviable),
-        count(MutantStatus::Skipped),
-    )
 }
 
 /// Judges every case of a folder and compares with what is expected.
@@ -205,10 +124,10 @@ fn corpus(folder: &Path) -> Result<(String, bool), Complaint> {
             failed += 1;
             continue;
         };
-        let answer = answer(&appraise(&text_of(file)?, &binding));
+        let answer = said::answer(&appraise(&text_of(file)?, &binding));
         let expected = text_of(expected)?.replace('\r', "");
         if answer == expected {
-            let verdict = answer.lines().nth_back(1).unwrap_or_default();
+            let verdict = answer.lines().next_back().unwrap_or_default();
             let _ = writeln!(text, "{name}: as expected, {verdict}");
         } else {
             let _ = writeln!(

@@ -30,7 +30,7 @@ pub struct SubmitArgs {
     /// The server's COUNTERSIGN_PUBLIC_URL, where it is reached by another address than that.
     #[arg(long, value_name = "URL")]
     audience: Option<String>,
-    /// Print the answer as JSON.
+    /// Print the server's answer as JSON: `{"stored": true}`, or false where it had the document already.
     #[arg(long)]
     json: bool,
 }
@@ -200,8 +200,8 @@ fn run_of(variable: impl Fn(&str) -> Option<String>) -> Result<Run, Complaint> {
 fn complaint(failure: Failure) -> Complaint {
     let exit = match &failure {
         Failure::Use(_) => Exit::Usage,
-        Failure::No(_) => Exit::No,
-        Failure::Remote(_) => Exit::Remote,
+        // 1 is what evidence says of a head; that the server would not take it is another matter.
+        Failure::No(_) | Failure::Remote(_) => Exit::Remote,
     };
     Complaint::new(exit, failure.to_string())
 }

@@ -1,7 +1,7 @@
 //! What is said of evidence, and the corpus, case by case.
 
 use super::*;
-use crate::domain::evidence::{EvidenceBase, Mutant};
+use crate::domain::evidence::{EvidenceBase, Mutant, MutantStatus, Outcome, Statement};
 use crate::domain::import::{Found, Given, conclude, stryker};
 
 fn folder() -> PathBuf {
@@ -27,7 +27,7 @@ fn a_case_that_is_answered_otherwise_or_lacks_its_answer_is_told() {
         !good && told.contains("prose: a case is a file and its `.expected`"),
         "{told}"
     );
-    write("prose.expected", "proves: mutants, tests\n");
+    write("prose.expected", "counts: for the head\n");
     let (told, good) = corpus(scratch.path()).unwrap();
     assert!(!good && told.contains("prose: NOT as expected"), "{told}");
     write("prose.json", "{}");
@@ -40,7 +40,7 @@ fn sound_evidence_is_told_in_short_and_faulty_evidence_fault_by_fault() {
     let all = |text: &str| {
         let binding = Binding::default();
         let appraisal = appraise(text, &binding);
-        (told("file", &appraisal, &binding), appraisal.proves())
+        (said::told("file", &appraisal, &binding), appraisal.proves())
     };
     let (text, proves) = all(sound);
     assert!(proves);
@@ -54,6 +54,45 @@ fn sound_evidence_is_told_in_short_and_faulty_evidence_fault_by_fault() {
     let (text, proves) = all("Looks good to me.");
     assert!(!proves);
     insta::assert_snapshot!("no_document", text);
+}
+
+#[test]
+fn a_sound_rejection_is_believed_and_counts_against_the_head() {
+    let rejected = include_str!("../../../tests/evidence/survivor.json");
+    let binding = Binding {
+        head: Some(HeadStart::parse("BBBBBBB").unwrap()),
+        ..Binding::default()
+    };
+    let appraisal = appraise(rejected, &binding);
+    insta::assert_snapshot!("rejected", said::told("file", &appraisal, &binding));
+    insta::assert_snapshot!(
+        "rejected_as_json",
+        format!("{:#}", said::as_json("file", &appraisal))
+    );
+}
+
+#[test]
+fn a_head_may_be_given_by_its_first_digits_and_by_seven_at_least() {
+    let sound = include_str!("../../../tests/evidence/sound.json");
+    let proves = |head: &str| {
+        let binding = Binding {
+            head: Some(HeadStart::parse(head).unwrap()),
+            ..Binding::default()
+        };
+        appraise(sound, &binding).proves()
+    };
+    assert!(proves("bbbbbbb") && proves(&"b".repeat(40)));
+    let whole = Binding {
+        head: Some(HeadStart::parse(&"b".repeat(40)).unwrap()),
+        ..Binding::default()
+    };
+    let told = said::told("file", &appraise(sound, &whole), &whole);
+    assert!(!told.contains("digits of the head"), "{told}");
+    assert!(!proves("bbbbbbc") && !proves(&"b".repeat(41)));
+    for wrong in ["bbbbbb", "", "HEAD~", "bbbbbbg", &"b".repeat(65)] {
+        let told = HeadStart::parse(wrong).unwrap_err();
+        assert!(told.contains("first 7 hex digits"), "{wrong}: {told}");
+    }
 }
 
 #[test]
@@ -122,7 +161,7 @@ fn an_import_calls_nothing_approved_that_a_check_says_proves_nothing() {
 
 #[test]
 fn no_name_in_a_report_or_a_document_moves_the_cursor_or_begins_a_line() {
-    let evil = "a\u{1b}[2Jb\u{7}\ngood evidence: yes\u{202e}";
+    let evil = "a\u{1b}[2Jb\u{7}\ncounts: for the head\u{202e}";
     let (mut found, mut statement) = imported(evil);
     found.tool = evil.to_owned();
     found.mutants[0].kind = evil.to_owned();
@@ -132,12 +171,14 @@ fn no_name_in_a_report_or_a_document_moves_the_cursor_or_begins_a_line() {
     mutation.mutants[0].id = evil.to_owned();
     let text = crate::domain::evidence::write::document(&statement, None).to_string();
     let binding = Binding::default();
-    let checked = told("file", &appraise(&text, &binding), &binding);
+    let checked = said::told("file", &appraise(&text, &binding), &binding);
     for told in [import::told(&found, &statement), checked] {
         let moving = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
         assert!(!told.contains(moving), "{told:?}");
         assert!(
-            !told.lines().any(|line| line.trim() == "good evidence: yes"),
+            !told
+                .lines()
+                .any(|line| line.trim() == "counts: for the head"),
             "{told:?}"
         );
     }

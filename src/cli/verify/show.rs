@@ -109,19 +109,30 @@ pub fn table(report: &Report, colour: bool) -> String {
         lines.push(String::new());
         lines.extend(survived(survivor, colour));
     }
-    // What is said of a survivor was shown with it.
+    // What is said of a survivor was shown with it; what it comes to stands last.
     let told = |finding: &&Finding| {
+        let last = finding.message == report.summary;
         let by = report.survivors.iter();
         let mut by = by.map(|survivor| format!("`{}` ", survivor.id));
-        !by.any(|id| finding.message.starts_with(&id))
+        !last && !by.any(|id| finding.message.starts_with(&id))
     };
-    let others = statement.findings.iter().filter(told);
-    lines.extend(others.map(|finding| format!("- {}", visible(&finding.message))));
+    let others: Vec<_> = statement.findings.iter().filter(told).collect();
+    let shown = others.iter().take(MOST_FINDINGS);
+    lines.extend(shown.map(|finding| format!("- {}", visible(&finding.message))));
+    if let Some(more) = others
+        .len()
+        .checked_sub(MOST_FINDINGS)
+        .filter(|more| *more > 0)
+    {
+        lines.push(format!("- {more} more are in the evidence (--out, --json)"));
+    }
     let result = paint(colour, code, result);
     lines.push(format!("{result}: {}", visible(&report.summary)));
     lines.join("\n") + "\n"
 }
 
+/// The most findings that are shown on a screen.
+const MOST_FINDINGS: usize = 30;
 const RED: &str = "31";
 const GREEN: &str = "32";
 const YELLOW: &str = "33";

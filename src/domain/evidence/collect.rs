@@ -344,28 +344,4 @@ pub fn blocks(markdown: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_block_at_the_top_counts_and_a_quoted_or_listed_one_does_not() {
-        let text = "Hello\r\n\r\n```countersign\r\n{}\r\n```\r\n";
-        assert_eq!(blocks(text).len(), 1);
-        assert_eq!(
-            blocks("> ```countersign\n> {}\n> ```\n"),
-            Vec::<String>::new()
-        );
-        assert_eq!(
-            blocks("- x\n\n  ```countersign\n  {}\n  ```\n"),
-            Vec::<String>::new()
-        );
-        assert_eq!(blocks("```json\n{}\n```\n"), Vec::<String>::new());
-        assert_eq!(blocks("~~~~ countersign extra\n{}\n~~~~\n"), ["{}\n"]);
-    }
-
-    #[test]
-    fn two_documents_in_one_text_are_neither() {
-        let text = "```countersign\n{}\n```\n\n```countersign\n{}\n```\n";
-        assert!(matches!(content_of(text), Some(Content::Faulty(..))));
-    }
-}
+mod tests;

@@ -1,16 +1,23 @@
 //! What one piece of evidence would prove by itself, for whoever writes a verifier.
 //!
+//! Two questions are kept apart: may it be believed ([`Belief`]), and what does it say ([`Says`])? A sound
+//! rejection is good evidence, and counts against the head ([`Counts`]).
+//!
 //! The questions are the gates' own, put by the same functions: may it speak for this head, are its
 //! mutants sound, which of them were killed by a test, did tests run and pass, does it object. What
 //! only a policy and a pull request can say is left out: who brought it, whether that one is independent,
 //! which lines are critical, and whether another report says otherwise.
 
+use std::fmt;
+
 use super::certification::{Conclusion, conclusion};
-use super::mutation_check::{killed, sound, unproven};
+use super::mutation_check::{killed, sound};
 use super::second_verifier::executed_tests;
 use super::verification::about;
-use crate::domain::evidence::collect::content_of;
-use crate::domain::evidence::{Content, Fault, Mutant, MutantStatus, Statement, parse};
+use crate::domain::evidence::collect::{content_of, only_objects};
+use crate::domain::evidence::{
+    Content, Fault, InconclusiveReason, Mutant, MutantStatus, Outcome, Statement, parse,
+};
 use crate::domain::model::{BaseRef, HeadSha, Oid};
 use crate::domain::policy::Timeouts;
 
@@ -20,12 +27,116 @@ use crate::domain::policy::Timeouts;
 pub struct Binding {
     /// `OWNER/REPO`.
     pub repo: Option<String>,
-    /// The head.
-    pub head: Option<HeadSha>,
+    /// The head, or how it begins.
+    pub head: Option<HeadStart>,
     /// The head's tree.
     pub tree: Option<Oid>,
     /// The branch it wants to enter.
     pub base: Option<BaseRef>,
+}
+
+/// A commit's id or its beginning, as people copy it: for looking at a document by hand, never for a gate.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub struct HeadStart(String);
+
+impl HeadStart {
+    /// Fewer digits than git itself shows say too little.
+    const LEAST: usize = 7;
+
+    /// Reads 7 to 64 hex digits.
+    ///
+    /// # Errors
+    /// What to write.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match digits && (Self::LEAST..=64).contains(&text.len()) {
+            true => Ok(Self(text.to_ascii_lowercase())),
+            false => Err(format!(
+                "write a commit id, or its first {} hex digits at least; `git rev-parse HEAD` prints one",
+                Self::LEAST
+            )),
+        }
+    }
+
+    /// Whether this is the whole id, so that nothing is left uncompared.
+    pub fn is_whole(&self) -> bool {
+        HeadSha::parse(&self.0).is_ok()
+    }
+
+    /// What was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for HeadStart {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text)
+    }
+}
+
+/// Whether a document may be believed to be what it says, whatever that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Belief {
+    /// As a whole.
+    Yes,
+    /// All but its mutants, for this reason.
+    NotMutants(String),
+    /// Not at all, for this reason.
+    No(String),
+}
+
+/// What a document says of its head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Says {
+    /// Nothing was found.
+    Approves,
+    /// This was found.
+    Rejects(String),
+    /// This kept it from an answer.
+    Inconclusive(String),
+}
+
+/// What a piece of evidence comes to at a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counts {
+    /// For the head, by tests and mutants.
+    For,
+    /// For the head, by all that it holds, which is this.
+    Alone(Part),
+    /// By these alone, since the others show nothing.
+    InPart(Part),
+    /// Against the head.
+    Against,
+    /// Neither.
+    Nothing,
+}
+
+/// A part of a document that can count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The runs of tests.
+    Tests,
+    /// The mutation check.
+    Mutants,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::For => "for the head",
+            Self::Alone(Part::Tests) => "for the head, by its tests alone",
+            Self::Alone(Part::Mutants) => "for the head, by its mutants alone",
+            Self::InPart(Part::Tests) => "in part: its tests for the head, its mutants for nothing",
+            Self::InPart(Part::Mutants) => {
+                "in part: its mutants for the head, its tests for nothing"
+            }
+            Self::Against => "against the head",
+            Self::Nothing => "for nothing",
+        })
+    }
 }
 
 /// What a piece of evidence comes to.
@@ -33,6 +144,10 @@ pub struct Binding {
 pub struct Appraisal {
     /// The document; or everything that is wrong with it.
     pub document: Result<Box<Statement>, Vec<Fault>>,
+    /// Whether it may be believed.
+    pub belief: Belief,
+    /// What it says, where it can be read.
+    pub says: Option<Says>,
     /// What its mutants prove, or why they prove nothing.
     pub mutants: Result<String, String>,
     /// What its tests prove, or why they prove nothing.
@@ -42,33 +157,39 @@ pub struct Appraisal {
 }
 
 impl Appraisal {
-    /// Whether it helps a head through a gate, and everything that it holds proves what it seems to. A
-    /// mutation check in which every mutant ran out of time is no good evidence, whatever else ran.
-    pub fn proves(&self) -> bool {
+    /// What it comes to. A mutation check in which every mutant ran out of time spoils the whole: it is no
+    /// good evidence, whatever else ran.
+    pub fn counts(&self) -> Counts {
         let Ok(statement) = &self.document else {
-            return false;
+            return Counts::Nothing;
         };
-        let mutants = self.mutants.is_ok();
-        let tests = self.tests.is_ok();
-        self.objection.is_none()
-            && (mutants || tests)
-            && (mutants || statement.mutation.is_none())
-            && (tests || statement.tests.is_empty())
+        if self.objection.is_some() {
+            return Counts::Against;
+        }
+        match (&self.tests, &self.mutants) {
+            (Ok(_), Ok(_)) => Counts::For,
+            (Ok(_), Err(_)) if statement.mutation.is_none() => Counts::Alone(Part::Tests),
+            (Err(_), Ok(_)) if statement.tests.is_empty() => Counts::Alone(Part::Mutants),
+            (Ok(_), Err(_)) => Counts::InPart(Part::Tests),
+            (Err(_), Ok(_)) => Counts::InPart(Part::Mutants),
+            (Err(_), Err(_)) => Counts::Nothing,
+        }
     }
 
-    /// The verdict, in one line.
-    pub fn verdict(&self) -> String {
-        if let Some(objection) = &self.objection {
-            return format!("blocks: {objection}");
-        }
-        match (&self.mutants, &self.tests) {
-            (Ok(_), Ok(_)) => "proves: mutants, tests".to_owned(),
-            (Ok(_), Err(why)) => format!("proves: mutants; nothing of tests, because {why}"),
-            (Err(why), Ok(_)) => format!("proves: tests; nothing of mutants, because {why}"),
-            (Err(why), Err(same)) if why == same => format!("proves nothing, because {why}"),
-            (Err(mutants), Err(tests)) => {
-                format!("proves nothing, because {mutants}; and {tests}")
-            }
+    /// Whether it helps a head through a gate, and everything that it holds proves what it seems to.
+    pub fn proves(&self) -> bool {
+        matches!(self.counts(), Counts::For | Counts::Alone(_))
+    }
+
+    /// The first reason why it does not count for the head as a whole.
+    pub fn why_not(&self) -> Option<&str> {
+        let no = |says: &'_ Result<String, String>| says.is_err();
+        match (&self.belief, &self.says) {
+            _ if self.proves() => None,
+            (Belief::No(why) | Belief::NotMutants(why), _) => Some(why),
+            (_, Some(Says::Rejects(why) | Says::Inconclusive(why))) => Some(why),
+            _ if no(&self.mutants) => self.mutants.as_ref().err().map(String::as_str),
+            _ => self.tests.as_ref().err().map(String::as_str),
         }
     }
 }
@@ -79,39 +200,77 @@ pub fn appraise(text: &str, binding: &Binding) -> Appraisal {
     let statement = match &document {
         Err(faults) => {
             let why = match faults.len() {
-                1 => "the document has a fault".to_owned(),
-                count => format!("the document has {count} faults"),
+                1 => "it has a fault".to_owned(),
+                count => format!("it has {count} faults"),
             };
-            return nothing(document, why);
+            return unbelieved(document, why);
         }
         Ok(statement) => statement,
     };
-    let bound = about(
-        statement,
-        binding.repo.as_deref(),
-        binding.head.as_ref(),
-        binding.base.as_ref(),
-    );
-    if let Err(why) = bound {
-        return nothing(document, why);
+    if let Err(why) = bound(statement, binding) {
+        return unbelieved(document, why);
     }
-    let mutants = mutants(statement, binding.tree.as_ref());
-    let tests = tests(statement);
-    let objection = objection(statement, binding.tree.as_ref());
+    let tree = binding.tree.as_ref();
+    let belief = match &statement.mutation {
+        // What is inconclusive shows nothing, whatever its mutants are.
+        Some(mutation) if statement.result != Outcome::Inconclusive => {
+            match sound(mutation, Some(tree.unwrap_or(&mutation.restored_tree))) {
+                Ok(()) => Belief::Yes,
+                Err(why) => Belief::NotMutants(why),
+            }
+        }
+        _ => Belief::Yes,
+    };
+    let objection = objection(statement, tree);
     Appraisal {
-        mutants,
-        tests,
+        belief,
+        says: Some(says(statement, objection.clone())),
+        mutants: mutants(statement, tree),
+        tests: tests(statement),
         objection,
         document,
     }
 }
 
-fn nothing(document: Result<Box<Statement>, Vec<Fault>>, why: String) -> Appraisal {
+/// The gates' own rule: what only objects may have been made against another base.
+fn bound(statement: &Statement, binding: &Binding) -> Result<(), String> {
+    if let Some(start) = &binding.head
+        && !statement.head.as_str().starts_with(start.as_str())
+    {
+        return Err(format!(
+            "it is about {}, which is not the head",
+            statement.head.short()
+        ));
+    }
+    let base = binding.base.as_ref();
+    let base = base.filter(|_| !only_objects(statement));
+    about(statement, binding.repo.as_deref(), None, base)
+}
+
+fn unbelieved(document: Result<Box<Statement>, Vec<Fault>>, why: String) -> Appraisal {
     Appraisal {
+        says: document.as_ref().ok().map(|one| says(one, None)),
         document,
+        belief: Belief::No(why.clone()),
         mutants: Err(why.clone()),
         tests: Err(why),
         objection: None,
+    }
+}
+
+fn says(statement: &Statement, objection: Option<String>) -> Says {
+    match (conclusion(statement), objection) {
+        (Conclusion::Inconclusive(why), _) => {
+            let told = statement.findings.first().map(|finding| &finding.message);
+            Says::Inconclusive(match (told, statement.reason) {
+                (Some(told), Some(InconclusiveReason::Other) | None) => told.clone(),
+                (Some(told), Some(_)) => format!("{why}: {told}"),
+                (None, _) => why.to_owned(),
+            })
+        }
+        (_, Some(objection)) => Says::Rejects(objection),
+        (Conclusion::Rejected(why), None) => Says::Rejects(why),
+        (Conclusion::Approved, None) => Says::Approves,
     }
 }
 
@@ -156,29 +315,43 @@ fn mutants(statement: &Statement, tree: Option<&Oid>) -> Result<String, String> 
     if mutants.is_empty() {
         return Err("no mutant was tried".into());
     }
+    let kills = killed_by_tests(mutants);
+    let counted = by_status(mutants);
+    let survived = |mutant: &Mutant| mutant.status == MutantStatus::Survived;
+    match kills == 0 && !mutants.iter().any(survived) {
+        true => Err(format!("none was killed by a named test ({counted})")),
+        false => Ok(counted),
+    }
+}
+
+fn killed_by_tests(mutants: &[Mutant]) -> usize {
     let kill = |mutant: &&Mutant| killed(Timeouts::Inconclusive, mutant);
-    let kills = mutants.iter().filter(kill).count();
-    if kills == 0 {
-        let mut others: Vec<_> = mutants.iter().map(|m| unproven(m.status)).collect();
-        others.sort_unstable();
-        others.dedup();
-        return Err(format!("all its mutants {}", others.join(", ")));
-    }
-    let survived = |mutant: &&Mutant| mutant.status == MutantStatus::Survived;
-    let survivors = mutants.iter().filter(survived).count();
-    let mut text = format!("{kills} killed by named tests");
-    for (count, what) in [
-        (survivors, "survived"),
+    mutants.iter().filter(kill).count()
+}
+
+/// How many mutants ended how, each under its own words.
+pub fn by_status(mutants: &[Mutant]) -> String {
+    let ended = |status| mutants.iter().filter(|one| one.status == status).count();
+    let kills = killed_by_tests(mutants);
+    let told = [
+        (kills, "killed by named tests"),
         (
-            mutants.len() - kills - survivors,
-            "that prove nothing where they lie",
+            ended(MutantStatus::Killed) - kills,
+            "killed by no named test",
         ),
-    ] {
-        if count > 0 {
-            text.push_str(&format!(", {count} {what}"));
-        }
-    }
-    Ok(text)
+        (ended(MutantStatus::Survived), "survived"),
+        (ended(MutantStatus::Timeout), "ran out of time"),
+        (
+            ended(MutantStatus::Unviable),
+            "did not build or ran no test",
+        ),
+        (ended(MutantStatus::Skipped), "left out"),
+    ];
+    let told = told.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<_> = told
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    told.join(", ")
 }
 
 fn tests(statement: &Statement) -> Result<String, String> {
@@ -205,7 +378,7 @@ fn objection(statement: &Statement, tree: Option<&Oid>) -> Option<String> {
         ));
     }
     match conclusion(statement) {
-        Conclusion::Rejected(why) => Some(format!("it rejects the head: {why}")),
+        Conclusion::Rejected(why) => Some(why),
         Conclusion::Approved | Conclusion::Inconclusive(_) => None,
     }
 }

@@ -8,17 +8,22 @@
 
 use std::collections::BTreeSet;
 
-use super::hunks::Hunk;
+use super::hunks::{Hunk, is_critical};
 use crate::domain::evidence::{Finding, Mutant, MutantStatus, Severity};
 use crate::domain::facts::FileChange;
+use crate::domain::policy::MutationCheck;
 
 /// The most places that are named one by one.
 const NAMED: usize = 20;
 
 /// A note on the changed places that these mutants do not show to be tested; `None` where they show all.
-/// Only files of the kinds that were mutated are asked about. Without the changes, that they were not looked
-/// at.
-pub fn not_shown(mutants: &[Mutant], changed: Option<&[FileChange]>) -> Option<Finding> {
+/// Only critical files of the kinds that were mutated are asked about: a test is no place that a test must
+/// notice. Without the changes, that they were not looked at.
+pub fn not_shown(
+    mutants: &[Mutant],
+    changed: Option<&[FileChange]>,
+    check: &MutationCheck,
+) -> Option<Finding> {
     let Some(changed) = changed else {
         return Some(note(
             "Which changed lines these mutants cover was not looked at, since no checkout says what changed. \
@@ -30,7 +35,7 @@ pub fn not_shown(mutants: &[Mutant], changed: Option<&[FileChange]>) -> Option<F
     let kinds: BTreeSet<_> = mutants.iter().map(|mutant| kind(&mutant.path)).collect();
     let files = changed
         .iter()
-        .filter(|file| kinds.contains(&kind(&file.path)));
+        .filter(|file| is_critical(file, check) && kinds.contains(&kind(&file.path)));
     let hunks: Vec<Hunk<'_>> = files.flat_map(Hunk::all_of).collect();
     let killed = |mutant: &&Mutant| mutant.status == MutantStatus::Killed;
     let shown = |hunk: &Hunk<'_>| {
@@ -45,7 +50,7 @@ pub fn not_shown(mutants: &[Mutant], changed: Option<&[FileChange]>) -> Option<F
     };
     (!open.is_empty()).then(|| {
         note(format!(
-            "{} of {} changed places are not shown to be tested: {}{more}. The run may have been one shard of \
+            "{} of {} critical changed places are not shown to be tested: {}{more}. The run may have been one shard of \
              several, its filters may have left them out, or there is nothing in them to mutate.",
             open.len(),
             hunks.len(),
@@ -84,29 +89,60 @@ mod tests {
             .to_vec()
     }
 
+    fn all() -> MutationCheck {
+        but(&["**/*.md"])
+    }
+
+    fn but(except: &[&str]) -> MutationCheck {
+        use crate::domain::policy::globs::Globs;
+        use crate::domain::policy::{MutationDemand, Timeouts};
+        MutationCheck {
+            critical: Globs::paths(&["**"]).unwrap(),
+            except: Globs::paths(except).unwrap(),
+            require: MutationDemand::EveryHunk,
+            timeouts: Timeouts::Inconclusive,
+            by: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_changed_test_is_no_place_that_an_import_must_show_to_be_tested() {
+        let one = [tried("src/a.rs", (40, 40), "BinaryOperator", "killed")];
+        let mut changed = changed();
+        changed[1].path = "tests/b.rs".to_owned();
+        assert_eq!(
+            not_shown(&one, Some(&changed), &but(&["**/tests/**"])),
+            None
+        );
+        let told = not_shown(&one, Some(&changed), &all()).unwrap().message;
+        assert!(told.contains("tested: tests/b.rs:40. "), "{told}");
+    }
+
     /// B167, B173: one shard of two looks like a whole run of fewer mutants.
     #[test]
     fn a_shard_names_the_changed_places_that_it_does_not_show_to_be_tested() {
         let shard = [tried("src/a.rs", (40, 40), "BinaryOperator", "killed")];
-        let told = not_shown(&shard, Some(&changed())).unwrap().message;
+        let told = not_shown(&shard, Some(&changed()), &all()).unwrap().message;
         assert!(
-            told.starts_with("1 of 2 changed places are not shown to be tested: src/b.rs:40. "),
+            told.starts_with(
+                "1 of 2 critical changed places are not shown to be tested: src/b.rs:40. "
+            ),
             "{told}"
         );
         let whole = ["src/a.rs", "src/b.rs"];
         let whole = whole.map(|path| tried(path, (40, 40), "BinaryOperator", "killed"));
-        assert_eq!(not_shown(&whole, Some(&changed())), None);
+        assert_eq!(not_shown(&whole, Some(&changed()), &all()), None);
     }
 
     #[test]
     fn a_whole_body_a_time_out_and_what_nobody_looked_at_show_nothing() {
         for (lines, status) in [((30, 50), "killed"), ((40, 40), "timeout")] {
             let one = [tried("src/a.rs", lines, "FnValue", status)];
-            let told = not_shown(&one, Some(&changed())).unwrap().message;
-            assert!(told.starts_with("2 of 2 changed places"), "{told}");
+            let told = not_shown(&one, Some(&changed()), &all()).unwrap().message;
+            assert!(told.starts_with("2 of 2 critical changed places"), "{told}");
         }
         let one = [tried("src/a.rs", (40, 40), "FnValue", "killed")];
-        let told = not_shown(&one, None).unwrap().message;
+        let told = not_shown(&one, None, &all()).unwrap().message;
         assert!(told.contains("was not looked at"), "{told}");
     }
 }

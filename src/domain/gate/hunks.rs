@@ -161,7 +161,8 @@ pub fn critical<'a>(
     Ok(hunks)
 }
 
-fn is_critical(file: &FileChange, gate: &MutationCheck) -> bool {
+/// Whether a policy names a file, under its old path or the new one.
+pub(super) fn is_critical(file: &FileChange, gate: &MutationCheck) -> bool {
     let old = file.old_path.as_deref();
     names(gate, &file.path) || old.is_some_and(|old| names(gate, old))
 }

@@ -229,7 +229,7 @@ fn shows_nothing(gate: &MutationCheck, hunk: Hunk<'_>, mutant: &Mutant) -> &'sta
 }
 
 /// What became of a mutant that proves nothing.
-pub(super) fn unproven(status: MutantStatus) -> &'static str {
+fn unproven(status: MutantStatus) -> &'static str {
     match status {
         MutantStatus::Killed => "were killed by no named test",
         MutantStatus::Timeout => "ran out of time",
@@ -269,7 +269,9 @@ fn combined(
     let open: Vec<_> = details.iter().filter(|d| !d.state.passes()).collect();
     let kills_none = kills.is_empty();
     let mut records = kills;
-    records.extend(remarks(hunks, proofs));
+    let mute = remarks(hunks, proofs);
+    let kills_all = mute.is_empty();
+    records.extend(mute);
     match (open.first(), Proof::new(records)) {
         (None, Some(proof)) => {
             let reason = match hunks.len() {
@@ -280,8 +282,12 @@ fn combined(
                 count if kills_none => {
                     format!("All {count} critical changes hold nothing that a test could notice.")
                 }
-                count => format!(
+                count if kills_all => format!(
                     "For each of the {count} critical changes, a test fails when it is undone or broken."
+                ),
+                count => format!(
+                    "For each of the {count} critical changes, a test fails when it is undone or broken, or there is \
+                     nothing in it that a test could notice."
                 ),
             };
             GateResult::satisfied(GATE, proof, reason)

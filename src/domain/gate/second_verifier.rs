@@ -12,7 +12,7 @@
 use chrono::Duration;
 
 use super::certification::{self, Conclusion, conclusion, fix};
-use super::next_step::ask;
+use super::next_step::{ask, command};
 use super::principals::{AuthorSide, Maker, demand, described, difference};
 use super::verification::{Verification, move_of, spoke_again};
 use super::{Case, as_open_as};
@@ -232,21 +232,71 @@ fn verdict(
             );
             GateResult::satisfied(GATE, proof, reason)
         }
-        None => {
-            let names = could_report(case, demanded.independence);
-            let still = match gate.count {
-                0 | 1 => format!("No independent verifier has countersigned {head} yet."),
-                count => format!("{there} of {count} independent verifiers countersigned {head}."),
-            };
-            let of = demand(demanded.independence);
-            let reason = format!(
-                "{still} It takes {of} than the author side's.{}",
-                demanded.said()
-            );
-            let reason = reason.replace("a person than the author side's", "a person");
-            GateResult::waiting(GATE, move_of(&names), reason).next(ask(case.policy, &names))
-        }
+        None => open(case, gate, demanded, approvals),
     }
+}
+
+/// The gate while countersignatures are missing: from whom they may come, or that nobody of the policy can
+/// give them, which is an owner's matter and not to be waited for.
+fn open(
+    case: &Case<'_>,
+    gate: &SecondVerifier,
+    demanded: &Demand,
+    approvals: &[(&Verification<'_>, String)],
+) -> GateResult {
+    let head = case.pull.head.short();
+    let there = approvals.len();
+    let needed = (gate.count.max(1) as usize).saturating_sub(there);
+    let others = |independence: Independence| {
+        let mut names = could_report(case, independence);
+        names.retain(|name| !approvals.iter().any(|(v, _)| v.who() == *name));
+        names
+    };
+    let names = others(demanded.independence);
+    let still = match gate.count {
+        0 | 1 => format!("No independent verifier has countersigned {head} yet."),
+        count => format!("{there} of {count} independent verifiers countersigned {head}."),
+    };
+    let of = demand(demanded.independence);
+    let takes = format!("{still} It takes {of} than the author side's")
+        .replace("a person than the author side's", "a person");
+    let said = demanded.said();
+    if names.len() >= needed {
+        let reason = format!("{takes}.{said}");
+        return GateResult::waiting(GATE, move_of(&names), reason).next(ask(case.policy, &names));
+    }
+    let other = if there > 0 { "other " } else { "" };
+    let few = match names.as_slice() {
+        [] => format!("the policy names no {other}verifier that would do"),
+        names => format!(
+            "of the policy's {other}verifiers only {} would do",
+            names.join(" and ")
+        ),
+    };
+    if let Some(at) = falls_back_at(case, gate)
+        && let Some(fallback) = &gate.fallback
+        && let later = others(fallback.independence)
+        && later.len() >= needed
+    {
+        let at = at.format("%Y-%m-%d %H:%M UTC");
+        let enough = demand(fallback.independence);
+        let reason = format!(
+            "{takes}, and {few}. From {at} on the policy's fallback takes {enough}, which {} can give.",
+            later.join(" or ")
+        );
+        return GateResult::waiting(GATE, move_of(&later), reason).next(ask(case.policy, &later));
+    }
+    let over = command(Some(case.policy), "override second_verifier REASON");
+    let more = match demanded.independence {
+        Independence::Human => "name people (`user: LOGIN`) under `verifiers`".to_owned(),
+        _ => format!("name more verifiers of {of} in the policy"),
+    };
+    let next = format!(
+        "{more} or ask for less there (`countersign policy check` says \
+         who would not do, and why); for this head alone: {over}"
+    );
+    let reason = format!("{takes}, and {few}: it cannot come under this policy.{said}");
+    GateResult::waiting(GATE, Move::Owner, reason).next(next)
 }
 
 /// What is demanded now.

@@ -3,6 +3,7 @@
 mod appraisal;
 mod independence;
 mod mutation;
+mod mutation_words;
 mod next_steps;
 mod people;
 mod platform;

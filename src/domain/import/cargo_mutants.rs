@@ -101,6 +101,11 @@ pub fn read(
     let test = baseline.phase_results.iter().find(|p| p.phase == "Test");
     let ran = baseline.log_path.as_deref().and_then(log);
     let ran = ran.as_deref().and_then(testlog::from_output);
+    let nameless = |mutant: &Mutant| mutant.killed_by.iter().any(|by| by.ends_with(NAMELESS));
+    let mut cannot_tell = cannot_tell();
+    if !mutants.iter().any(nameless) {
+        cannot_tell.remove(0);
+    }
     let version = outcomes.cargo_mutants_version.as_deref().unwrap_or("");
     Ok(Found {
         tool: format!("cargo-mutants {version}").trim().to_owned(),
@@ -109,13 +114,16 @@ pub fn read(
         unfinished,
         test_command: test.map(|phase| command(&phase.argv)),
         sources: Vec::new(),
-        cannot_tell: cannot_tell(),
+        cannot_tell,
     })
 }
 
+/// How a signature ends that stands for a test without a name.
+const NAMELESS: &str = "; the tool names no test)";
+
 fn cannot_tell() -> Vec<String> {
     [
-        "Which test failed, unless the mutant's log names it: such a kill bears the exit code of `cargo test`.",
+        "Which test failed, where the mutant's log names none: such a kill bears the exit code of `cargo test`.",
         "Whether each line of a body is tested: a mutant that replaces a whole body shows that something in it is, so it counts only where the whole body changed.",
         "Whether the run was one shard of several (--shard): the document names the changed places that it does not show to be tested.",
     ]
@@ -164,7 +172,7 @@ fn mutant(
     let (status, killed_by) = match (outcome.summary.as_str(), failed) {
         ("CaughtMutant", Some(code)) => {
             let output = outcome.log_path.as_deref().and_then(log);
-            let signature = format!("cargo test (exit code {code}; the tool names no test)");
+            let signature = format!("cargo test (exit code {code}{NAMELESS}");
             (MutantStatus::Killed, killers(output.as_deref(), &signature))
         }
         // Something ended the test run (a signal): no test is known to have failed.

@@ -72,7 +72,8 @@ pub struct Found {
     pub test_command: Option<String>,
     /// Files as the tool saw them, where the report holds them: they must be the head's.
     pub sources: Vec<(String, String)>,
-    /// What this report cannot tell, each a sentence.
+    /// What this report cannot tell, each a sentence. What is asked for by an option is not among them: it is
+    /// given by now, or the import was refused.
     pub cannot_tell: Vec<String>,
 }
 

@@ -94,7 +94,6 @@ pub fn read(modules: &[Module], stats: Option<&str>, root: &str) -> Result<Found
 
 fn cannot_tell() -> Vec<String> {
     [
-        "Whether the tests pass without any mutant (mutmut looks, and keeps no record): whoever ran it says so with --baseline-executed and --baseline-exit-code.",
         "Which test failed, where several reach the mutated function: all of them are named then, and one of them failed.",
         "What kind of change a mutant is.",
     ]

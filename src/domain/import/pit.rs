@@ -44,7 +44,6 @@ pub fn read(text: &str, sources: Sources<'_>) -> Result<Found, Refused> {
         mutants.push(mutant);
     }
     let cannot_tell = [
-        "Whether the tests pass without any mutant: whoever ran it says so with --baseline-executed and --baseline-exit-code.",
         "Which version of PIT it was.",
         "Whether results were carried over from a history file: import runs made without one.",
     ];

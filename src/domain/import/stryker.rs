@@ -136,7 +136,6 @@ pub fn read(text: &str, root: &str) -> Result<Found, Refused> {
 
 fn cannot_tell() -> Vec<String> {
     [
-        "Whether the tests pass without any mutant: whoever ran it says so with --baseline-executed and --baseline-exit-code.",
         "Whether each line of a body is tested: a mutant that replaces a whole body lies on all its lines, and its kill shows that some of them are.",
         "Whether statuses were carried over from an earlier run (--incremental): import runs made with --force.",
     ]

@@ -36,6 +36,7 @@ use syntax::{Language, Syntax};
 use undo::Undo;
 
 mod attributes;
+mod blank;
 mod bodies;
 mod caution;
 mod comments;
@@ -43,6 +44,8 @@ mod lines;
 mod operators;
 mod syntax;
 mod undo;
+
+pub use blank::{speaking_lines, with_a_blank_line};
 
 /// A changed file with its content on both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]

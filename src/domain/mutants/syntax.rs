@@ -264,6 +264,16 @@ impl<'a> Syntax<'a> {
         touched.any(|(_, steers)| *steers)
     }
 
+    /// For each line, whether anything but comments, blanks and brackets stands in it.
+    pub(super) fn speaking(&self) -> Vec<bool> {
+        let lines = self.lines(0..self.text.len());
+        let speaks = |line: Range<usize>| match self.in_string(line.start) {
+            true => true,
+            false => super::blank::has_words(&self.words(line)),
+        };
+        lines.map(speaks).collect()
+    }
+
     /// What the file says, line by line, without comments and blanks at their ends; lines of which nothing
     /// is left are left out. Where a text goes over the end of a line, or a `\` joins it to the next, the
     /// line stands as it is: blanks and marks of comments may mean something there.

@@ -29,7 +29,7 @@ pub(super) fn policy(root: &Node, problems: &mut Problems) -> Policy {
     Policy {
         mode: word(root, "mode").unwrap_or(Mode::Enforce),
         agents: agents(root.get("agents"), problems),
-        gates: gates::decode(root, &verifiers, problems),
+        gates: gates::decode(root, problems),
         verifiers,
         merge: merge(root.get("merge"), problems),
         dispatch: root.get("dispatch").map(|node| dispatch(node, problems)),

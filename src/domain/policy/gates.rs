@@ -1,6 +1,6 @@
 //! What `gates` means, and whether it can mean anything.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::decode::{
     app, conclusions, duration, flag, globs, list, parties, string, strings, texts, whole, word,
@@ -11,22 +11,24 @@ use super::problems::{Problems, quoted};
 use super::tree::{Node, Place};
 use super::{
     Approvals, Checks, Description, Exercised, Fallback, Gates, Independence, MutationCheck,
-    MutationDemand, RequiredCheck, SecondVerifier, Timeouts, Verifier,
+    MutationDemand, RequiredCheck, SecondVerifier, Timeouts,
 };
 use crate::domain::facts::Conclusion;
 use crate::domain::model::VerifierName;
-
-type Verifiers = BTreeMap<VerifierName, Verifier>;
 
 /// The name of the check run the App publishes.
 const OWN_CHECK: &str = "countersign";
 
 /// What the gates of a file mean.
-pub(super) fn decode(root: &Node, verifiers: &Verifiers, problems: &mut Problems) -> Gates {
+pub(super) fn decode(root: &Node, problems: &mut Problems) -> Gates {
     let Some(entry) = root.entry("gates") else {
         return Gates::default();
     };
     let node = &entry.node;
+    // One with a fault was told of already; that a gate names it is no second fault.
+    let verifiers = root.get("verifiers").map(Node::entries).unwrap_or_default();
+    let verifiers: Vec<&str> = verifiers.iter().map(|entry| entry.key.as_str()).collect();
+    let verifiers = verifiers.as_slice();
     let gates = Gates {
         checks: node.get("checks").and_then(|node| checks(node, problems)),
         certification: node
@@ -144,14 +146,14 @@ fn checks(node: &Node, problems: &mut Problems) -> Option<Checks> {
 }
 
 /// The verifiers a gate names, each of which must be one.
-fn by(node: &Node, verifiers: &Verifiers, problems: &mut Problems) -> Vec<VerifierName> {
+fn by(node: &Node, verifiers: &[&str], problems: &mut Problems) -> Vec<VerifierName> {
     let mut names = Vec::new();
     for item in list(node, "by") {
         let Some(Ok(name)) = item.text().map(VerifierName::parse) else {
             continue;
         };
-        if !verifiers.contains_key(&name) {
-            let known = || verifiers.keys().map(VerifierName::as_str);
+        if !verifiers.contains(&name.as_str()) {
+            let known = || verifiers.iter().copied();
             let hint = match nearest(name.as_str(), known()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if verifiers.is_empty() => "name it under `verifiers`".to_owned(),
@@ -165,7 +167,7 @@ fn by(node: &Node, verifiers: &Verifiers, problems: &mut Problems) -> Vec<Verifi
     names
 }
 
-fn second_verifier(node: &Node, verifiers: &Verifiers, problems: &mut Problems) -> SecondVerifier {
+fn second_verifier(node: &Node, verifiers: &[&str], problems: &mut Problems) -> SecondVerifier {
     let gate = SecondVerifier {
         count: whole(node, "count").unwrap_or(1),
         independence: word(node, "independence").unwrap_or(Independence::Vendor),
@@ -200,7 +202,7 @@ fn second_verifier(node: &Node, verifiers: &Verifiers, problems: &mut Problems) 
     gate
 }
 
-fn mutation_check(node: &Node, verifiers: &Verifiers, problems: &mut Problems) -> MutationCheck {
+fn mutation_check(node: &Node, verifiers: &[&str], problems: &mut Problems) -> MutationCheck {
     let demand = node
         .get("require")
         .and_then(|node| whole(node, "killed_at_least"));

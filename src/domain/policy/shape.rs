@@ -234,7 +234,13 @@ impl Object {
             .copied()
             .filter(|name| has(name))
             .collect();
-        if !self.one_of.is_empty() && present.len() != 1 {
+        // A slip in the one key is told as that, with what was meant.
+        let meant = |entry: &Entry| {
+            nearest(&entry.key, self.keys.iter().map(|key| key.name))
+                .is_some_and(|near| self.one_of.contains(&near) && entry.key != near)
+        };
+        let is_told = present.is_empty() && entries.iter().any(meant);
+        if !self.one_of.is_empty() && present.len() != 1 && !is_told {
             let names = either(self.one_of.iter().map(|name| format!("`{name}`")));
             let message = match present.as_slice() {
                 [] => format!("{} needs one of {names}", owner(path)),

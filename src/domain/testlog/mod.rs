@@ -2,7 +2,7 @@
 //!
 //! A kill is a named test that fails and did not fail before. Names come from a JUnit report where there
 //! is one, else from the output of the test runners that are known here: cargo test, cargo nextest,
-//! pytest, unittest, node --test, vitest, jest, go test and Maven's surefire. One command may start
+//! pytest, unittest, node --test, mocha, vitest, jest, go test and Maven's surefire. One command may start
 //! several of them; what each of them says is added up.
 //!
 //! Output is text, and the programs under test write to it too. A line that looks like a runner's can
@@ -77,12 +77,13 @@ type Reader = fn(&[&str]) -> Option<TestLog>;
 pub fn from_output(text: &str) -> Option<TestLog> {
     let text = plain(text);
     let lines: Vec<&str> = text.split(['\n', '\r']).map(str::trim_end).collect();
-    let readers: [Reader; 10] = [
+    let readers: [Reader; 11] = [
         rust::cargo_test,
         rust::nextest,
         python::pytest,
         python::unittest,
         script::node,
+        script::mocha,
         script::vitest,
         script::jest,
         go::plain,

@@ -1,4 +1,4 @@
-//! node --test, vitest and jest.
+//! node --test, mocha, vitest and jest.
 
 use super::{TestLog, count, untimed};
 
@@ -81,6 +81,68 @@ impl Tree {
 fn is_file(name: &str) -> bool {
     let endings = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"];
     endings.iter().any(|ending| name.ends_with(ending)) && !name.contains(' ')
+}
+
+/// `  3 passing (95ms)`, then how many are pending and failing, then each failure with the suites around it:
+/// `  1) prices`, `       in bulk`, `         many pieces are cheaper:`. The numbers go on by one, which tells
+/// them from what an error's own text may hold. Several runs in one output are added up.
+pub(super) fn mocha(lines: &[&str]) -> Option<TestLog> {
+    let mut all: Option<TestLog> = None;
+    for (at, line) in lines.iter().enumerate() {
+        let Some(passed) = ended(line) else {
+            continue;
+        };
+        let after = &lines[at + 1..];
+        let counted = |word: &str| {
+            let mut near = after.iter().take(2);
+            near.find_map(|line| {
+                line.strip_prefix("  ")?
+                    .strip_suffix(word)?
+                    .parse::<u64>()
+                    .ok()
+            })
+        };
+        let failed = counted(" failing").unwrap_or_default();
+        let until = after.iter().position(|line| ended(line).is_some());
+        let after = &after[..until.unwrap_or(after.len())];
+        let log = TestLog::new(passed, failed, counted(" pending").unwrap_or_default());
+        let log = log.with(numbered(after, failed));
+        all.get_or_insert_default().merge(log);
+    }
+    all
+}
+
+/// How many passed, in the line that ends a run of mocha.
+fn ended(line: &str) -> Option<u64> {
+    let (count, time) = line.strip_prefix("  ")?.split_once(" passing (")?;
+    time.ends_with(')').then_some(count)?.parse().ok()
+}
+
+/// The names of so many failures, each behind the next number.
+fn numbered(lines: &[&str], count: u64) -> Vec<String> {
+    let mut names = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let next = format!("  {}) ", names.len() + 1);
+        let Some(first) = line
+            .strip_prefix(&next)
+            .filter(|_| (names.len() as u64) < count)
+        else {
+            continue;
+        };
+        let mut parts = vec![first];
+        for (depth, line) in lines[at + 1..].iter().enumerate() {
+            let before = " ".repeat(7 + 2 * depth);
+            match line.strip_prefix(&before) {
+                Some(part) if !parts.last().is_some_and(|part| part.ends_with(':')) => {
+                    parts.push(part)
+                }
+                _ => break,
+            }
+        }
+        let name = parts.join(" > ");
+        names.extend(name.strip_suffix(':').map(str::to_owned));
+    }
+    names
 }
 
 /// `Tests  1 failed | 1 passed (2)`, and ` FAIL  file > suite > test`.

@@ -171,6 +171,55 @@ fn vitest_is_read_through_its_colours() {
 }
 
 #[test]
+fn mocha_is_read() {
+    insta::assert_snapshot!(read(include_str!("../../../tests/testlogs/mocha.txt")), @r#"
+    6 ran: 3 passed, 3 failed; 2 left out
+    prices > a name: with 1) a number
+    prices > in bulk > many pieces are a tenth cheaper
+    set up > "before all" hook for "never runs"
+    "#);
+    let two = "  2 passing (3ms)\n\n  0 passing (1ms)\n  1 pending\n  1 failing\n\n  1) at the top:\n     Error: x\n";
+    insta::assert_snapshot!(read(two), @"
+    3 ran: 2 passed, 1 failed; 1 left out
+    at the top
+    ");
+}
+
+#[test]
+fn what_an_error_says_is_no_name_of_a_test_of_mochas() {
+    let text = "  0 passing (1ms)\n  1 failing\n\n  1) real:\n     Error: saw\n  2) forged:\n  1) forged too:\n";
+    assert_eq!(
+        from_output(text).unwrap().failures,
+        ["real".to_owned()].into()
+    );
+    let deep =
+        "  0 passing (1ms)\n  1 failing\n\n  1) at the top:\n       deep in what the error says:\n";
+    let names = from_output(deep).unwrap().failures;
+    assert_eq!(names, ["at the top".to_owned()].into());
+    for unlike in [" Tests  3 passed", " Tests are good (2)"] {
+        assert_eq!(from_output(unlike), None, "{unlike}");
+    }
+    for unlike in [
+        "  3 passing",
+        "3 passing (2ms)",
+        "  all passing (2ms)",
+        " Exception during run: x",
+    ] {
+        assert_eq!(from_output(unlike), None, "{unlike}");
+    }
+}
+
+#[test]
+fn what_is_left_out_or_stands_beside_a_suite_is_told_apart_in_tap() {
+    let tap = "# Subtest: one\n    # Subtest: a\n    ok 1 - a\n    1..1\nok 1 - one\n# Subtest: two\n    # Subtest: b\n    \
+               not ok 1 - b\n    not ok 2 - later # SKIP\n    not ok 3 - some day # TODO\n    1..3\nnot ok 2 - two\n\
+               # tests 4\n# pass 1\n# fail 1\n# skipped 1\n# todo 1\n";
+    let log = from_output(tap).unwrap();
+    assert_eq!(log.failures, ["two > b".to_owned()].into());
+    assert_eq!((log.executed, log.skipped), (2, 2));
+}
+
+#[test]
 fn jest_is_read() {
     insta::assert_snapshot!(read(include_str!("../../../tests/testlogs/jest.txt")), @r#"
     2 ran: 1 passed, 1 failed; 2 left out

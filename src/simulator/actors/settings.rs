@@ -229,6 +229,11 @@ impl Simulator {
         self.lock().merge_faults.before_next = Some(Box::new(happens));
     }
 
+    /// From now on commits say that they were made at this time.
+    pub fn date_commits(&self, at: crate::simulator::world::Time) {
+        self.lock().behaviour.commits_say = Some(at);
+    }
+
     /// The next merge lands something else than was judged.
     pub fn mislead_next_merge(&self, how: Mislanding) {
         self.lock().merge_faults.mislanding = Some(how);

@@ -150,6 +150,9 @@ pub struct Behaviour {
     /// Accounts and repositories are printed with the dozens of addresses GitHub hangs on them. They
     /// are most of the cost of a delivery: random worlds by the thousand leave them out.
     pub addresses: bool,
+    /// The time that people's commits say they were made at; the clock's where this is `None`. Whoever commits
+    /// chooses it, so it may be any.
+    pub commits_say: Option<Time>,
     /// How our App's webhook is set up, but for its address.
     pub hook: HookSettings,
 }
@@ -182,6 +185,7 @@ impl Default for Behaviour {
             list_pulls_in_checks: true,
             update_branch_moves_reviews: true,
             addresses: true,
+            commits_say: None,
             hook: HookSettings::default(),
         }
     }

@@ -111,7 +111,7 @@ impl World {
         Signature {
             name,
             email,
-            at: self.now(),
+            at: self.behaviour.commits_say.unwrap_or_else(|| self.now()),
         }
     }
 

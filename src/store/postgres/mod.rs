@@ -116,7 +116,7 @@ use crate::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory, Wake,
 };
 use crate::domain::model::{
-    BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
+    BaseRef, DeliveryId, HeadSha, InstallationId, Key, PullNumber, RepoId, RepoName, Timestamp,
 };
 
 /// How many connections wait for the disk, and how many do not. Of a hundred that a database has by
@@ -333,8 +333,13 @@ impl Store for Postgres {
         })
     }
 
-    async fn lease(&self, now: Timestamp, ttl: chrono::Duration) -> Stored<Option<Lease>> {
-        calmly!(self.durable, db, work::lease(&mut db, now, ttl).await)
+    async fn lease_beside(
+        &self,
+        now: Timestamp,
+        ttl: chrono::Duration,
+        full: &[InstallationId],
+    ) -> Stored<Option<Lease>> {
+        calmly!(self.durable, db, work::lease(&mut db, now, ttl, full).await)
     }
 
     async fn finish(&self, lease: Lease, finish: Finish, now: Timestamp) -> Stored<()> {
@@ -345,8 +350,8 @@ impl Store for Postgres {
         )
     }
 
-    async fn next_due(&self) -> Stored<Option<Timestamp>> {
-        calmly!(self.light, db, work::next_due(&mut db).await)
+    async fn next_due_beside(&self, full: &[InstallationId]) -> Stored<Option<Timestamp>> {
+        calmly!(self.light, db, work::next_due(&mut db, full).await)
     }
 
     async fn repo(&self, repo: RepoId) -> Stored<Versioned<RepoMemory>> {

@@ -39,9 +39,11 @@ use sqlx::Row;
 use sqlx::postgres::PgConnection;
 
 use super::bell;
-use super::rows::{confirm, confirm_number, key, later, micros, small_count, time};
+use super::rows::{
+    confirm, confirm_number, installation, installations, key, later, micros, small_count, time,
+};
 use crate::domain::memory::Confirm;
-use crate::domain::model::{Key, Timestamp};
+use crate::domain::model::{InstallationId, Key, Timestamp};
 use crate::store::{Finish, Lease, StoreError, Stored};
 
 /// Keys that are to be woken, each with the strongest confirmation that was asked for.
@@ -83,15 +85,19 @@ pub async fn wake(tx: &mut PgConnection, keys: &Woken, not_before: Timestamp) ->
 
 /// Takes the key that has waited longest; among those that waited alike, the one whose last pass is
 /// longer ago. A takeover may find a pass wanted for later besides: that one is kept, not served too early.
+/// Keys of these installations are passed over, and not locked.
 pub async fn lease(
     db: &mut PgConnection,
     now: Timestamp,
     ttl: chrono::Duration,
+    full: &[InstallationId],
 ) -> Stored<Option<Lease>> {
     let row = sqlx::query(
         "with ready as materialized ( \
              select key, due, confirm, lease_until, lease_confirm, attempt from work \
              where coalesce(lease_until, due) <= $1 \
+             and (cardinality($3::bigint[]) = 0 or not exists (select 1 from repos \
+                  where id = split_part(work.key, ':', 2)::bigint and installation = any($3))) \
              order by coalesce(lease_until, due), fence limit 1 for update skip locked \
          ) \
          update work set \
@@ -104,10 +110,12 @@ pub async fn lease(
              fence = nextval('fences'), \
              attempt = ready.attempt + (ready.lease_until is not null)::int \
          from ready where work.key = ready.key \
-         returning work.key, work.fence, work.attempt, work.lease_confirm",
+         returning work.key, work.fence, work.attempt, work.lease_confirm, \
+             (select installation from repos where id = split_part(work.key, ':', 2)::bigint)",
     )
     .bind(micros(now))
     .bind(micros(later(now, ttl)))
+    .bind(installations(full)?)
     .fetch_optional(db)
     .await?;
     row.map(|row| {
@@ -116,6 +124,7 @@ pub async fn lease(
             fence: row.try_get("fence")?,
             attempt: small_count(&row, "attempt")?,
             confirm: confirm(row.try_get("lease_confirm")?),
+            installation: installation(row.try_get("installation")?)?,
         })
     })
     .transpose()
@@ -195,12 +204,15 @@ fn held(held: bool, lease: &Lease) -> Stored<()> {
     }
 }
 
-/// When the next key may be taken.
-pub async fn next_due(db: &mut PgConnection) -> Stored<Option<Timestamp>> {
+/// When the next key may be taken, passing over those of these installations.
+pub async fn next_due(db: &mut PgConnection, full: &[InstallationId]) -> Stored<Option<Timestamp>> {
     let row = sqlx::query(
         "select coalesce(lease_until, due) as ready from work \
+         where cardinality($1::bigint[]) = 0 or not exists (select 1 from repos \
+             where id = split_part(work.key, ':', 2)::bigint and installation = any($1)) \
          order by coalesce(lease_until, due) limit 1",
     )
+    .bind(installations(full)?)
     .fetch_optional(db)
     .await?;
     row.map(|row| time(row.try_get("ready")?)).transpose()

@@ -94,7 +94,7 @@ use crate::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory, Wake,
 };
 use crate::domain::model::{
-    BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
+    BaseRef, DeliveryId, HeadSha, InstallationId, Key, PullNumber, RepoId, RepoName, Timestamp,
 };
 
 /// How many connections read.
@@ -284,9 +284,14 @@ impl Store for Sqlite {
         Ok(tx.commit().await?)
     }
 
-    async fn lease(&self, now: Timestamp, ttl: chrono::Duration) -> Stored<Option<Lease>> {
+    async fn lease_beside(
+        &self,
+        now: Timestamp,
+        ttl: chrono::Duration,
+        full: &[InstallationId],
+    ) -> Stored<Option<Lease>> {
         let mut tx = self.write_lightly().await?;
-        let lease = work::lease(&mut tx, now, ttl).await?;
+        let lease = work::lease(&mut tx, now, ttl, full).await?;
         tx.commit().await?;
         Ok(lease)
     }
@@ -297,8 +302,8 @@ impl Store for Sqlite {
         Ok(tx.commit().await?)
     }
 
-    async fn next_due(&self) -> Stored<Option<Timestamp>> {
-        work::next_due(&mut *self.read().await?).await
+    async fn next_due_beside(&self, full: &[InstallationId]) -> Stored<Option<Timestamp>> {
+        work::next_due(&mut *self.read().await?, full).await
     }
 
     async fn repo(&self, repo: RepoId) -> Stored<Versioned<RepoMemory>> {

@@ -25,9 +25,12 @@
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::rows::{confirm, confirm_number, key, later, micros, small_count, time};
+use super::rows::{
+    confirm, confirm_number, installation, installations, json, key, later, micros, small_count,
+    time,
+};
 use crate::domain::memory::Confirm;
-use crate::domain::model::{Key, Timestamp};
+use crate::domain::model::{InstallationId, Key, Timestamp};
 use crate::store::{Finish, Lease, StoreError, Stored};
 
 /// Marks a key as wanting a pass, not before a time. Ends a back-off: something changed.
@@ -59,6 +62,23 @@ struct Ready {
     /// The confirmation of a pass whose lease ran out.
     abandoned: Option<Confirm>,
     attempt: u32,
+    installation: Option<InstallationId>,
+}
+
+/// Whether a row of `work` is of none of the installations in a parameter, a JSON list. The number in a key is
+/// read off its text: a cast stops at what is no digit.
+macro_rules! beside {
+    ($full:literal) => {
+        concat!(
+            "(json_array_length(",
+            $full,
+            ") = 0 or not exists (select 1 from repos \
+             where id = cast(substr(work.key, instr(work.key, ':') + 1) as integer) \
+             and installation in (select value from json_each(",
+            $full,
+            "))))"
+        )
+    };
 }
 
 impl Ready {
@@ -72,22 +92,29 @@ impl Ready {
             confirm: confirm(row.try_get("confirm")?),
             abandoned: lease_until.map(|_| lease_confirm),
             attempt: small_count(row, "attempt")?,
+            installation: installation(row.try_get("installation")?)?,
         })
     }
 }
 
 /// Takes the key that has waited longest; among those that waited alike, the one whose last pass is
-/// longer ago.
+/// longer ago. Keys of these installations are passed over.
 pub async fn lease(
     tx: &mut SqliteConnection,
     now: Timestamp,
     ttl: chrono::Duration,
+    full: &[InstallationId],
 ) -> Stored<Option<Lease>> {
-    let row = sqlx::query(
-        "select key, due, confirm, lease_until, lease_confirm, attempt from work \
-         where coalesce(lease_until, due) <= $1 order by coalesce(lease_until, due), fence limit 1",
-    )
+    let row = sqlx::query(concat!(
+        "select key, due, confirm, lease_until, lease_confirm, attempt, \
+         (select installation from repos \
+          where id = cast(substr(work.key, instr(work.key, ':') + 1) as integer)) as installation \
+         from work where coalesce(lease_until, due) <= $1 and ",
+        beside!("$2"),
+        " order by coalesce(lease_until, due), fence limit 1",
+    ))
     .bind(micros(now))
+    .bind(json("installations", &installations(full)?)?)
     .fetch_optional(&mut *tx)
     .await?;
     let Some(ready) = row.as_ref().map(Ready::read).transpose()? else {
@@ -104,6 +131,7 @@ pub async fn lease(
             .saturating_add(u32::from(ready.abandoned.is_some())),
         confirm: waited.max(ready.abandoned).unwrap_or(Confirm::IfNeeded),
         key: ready.key,
+        installation: ready.installation,
     };
     sqlx::query(
         "update work set due = $2, confirm = $3, lease_until = $4, lease_confirm = $5, \
@@ -199,12 +227,17 @@ fn held(held: bool, lease: &Lease) -> Stored<()> {
     }
 }
 
-/// When the next key may be taken.
-pub async fn next_due(db: &mut SqliteConnection) -> Stored<Option<Timestamp>> {
-    let row = sqlx::query(
-        "select coalesce(lease_until, due) as ready from work \
-         order by coalesce(lease_until, due) limit 1",
-    )
+/// When the next key may be taken, passing over those of these installations.
+pub async fn next_due(
+    db: &mut SqliteConnection,
+    full: &[InstallationId],
+) -> Stored<Option<Timestamp>> {
+    let row = sqlx::query(concat!(
+        "select coalesce(lease_until, due) as ready from work where ",
+        beside!("$1"),
+        " order by coalesce(lease_until, due) limit 1",
+    ))
+    .bind(json("installations", &installations(full)?)?)
     .fetch_optional(db)
     .await?;
     row.map(|row| time(row.try_get("ready")?)).transpose()

@@ -74,6 +74,7 @@ macro_rules! every_sentence {
                 a_key_is_forgotten_when_nothing_is_wanted_and_its_old_lease_stays_dead,
                 the_next_due_time_counts_leases_by_their_end,
                 back_off_confirmation_and_attempts_outlive_a_restart,
+                keys_of_installations_that_have_enough_are_passed_over_and_stay,
             ;
             memory:
                 nothing_is_remembered_at_first,

@@ -3,7 +3,7 @@ use chrono::Duration;
 use super::Place;
 use super::given::*;
 use crate::domain::memory::Confirm;
-use crate::domain::model::Timestamp;
+use crate::domain::model::{Key, Timestamp};
 use crate::store::{Finish, Lease, Store, StoreError};
 
 const DONE: Finish = Finish::Done { again: None };
@@ -258,4 +258,47 @@ pub async fn back_off_confirmation_and_attempts_outlive_a_restart(place: &dyn Pl
     assert!(nothing_due(&*store, at(99)).await);
     let lease = take(&*store, at(100)).await;
     assert_eq!((lease.attempt(), lease.confirm()), (1, Confirm::Always));
+}
+
+pub async fn keys_of_installations_that_have_enough_are_passed_over_and_stay(place: &dyn Place) {
+    let store = place.open().await;
+    let (one, two) = (installation(1), installation(2));
+    for (id, whose) in [(11, 1), (12, 1), (21, 2)] {
+        know_repo(&*store, id, &format!("acme/r{id}"), whose).await;
+    }
+    let keys = [
+        Key::Pull(repo_id(11), number(1)),
+        Key::Head(repo_id(12), head('a')),
+        Key::Dispatch(repo_id(21)),
+        Key::Repo(repo_id(99)),
+    ];
+    for (key, due) in keys.iter().zip(0..) {
+        wake(&*store, key.clone(), at(due)).await;
+    }
+    let beside = |full: &'static [u64]| {
+        let store = store.clone();
+        async move {
+            let full: Vec<_> = full.iter().map(|id| installation(*id)).collect();
+            let due = store.next_due_beside(&full).await.unwrap();
+            let lease = store
+                .lease_beside(at(9), Duration::seconds(60), &full)
+                .await;
+            let lease = lease.unwrap();
+            let taken = lease.map(|lease| (lease.key().clone(), lease.installation()));
+            (due, taken)
+        }
+    };
+    let [pull, other, dispatch, unknown] = keys;
+    assert_eq!(
+        beside(&[1]).await,
+        (Some(at(2)), Some((dispatch, Some(two))))
+    );
+    // Nobody's key is never passed over.
+    assert_eq!(beside(&[1, 2]).await, (Some(at(3)), Some((unknown, None))));
+    // What is leased counts with its end, unless it is passed over too.
+    assert_eq!(beside(&[1, 2]).await, (Some(at(69)), None));
+    assert_eq!(beside(&[1]).await, (Some(at(69)), None));
+    // What was passed over is as it was.
+    assert_eq!(beside(&[2]).await, (Some(at(0)), Some((pull, Some(one)))));
+    assert_eq!(beside(&[]).await, (Some(at(1)), Some((other, Some(one)))));
 }

@@ -10,7 +10,7 @@ use crate::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory,
 };
 use crate::domain::model::{
-    BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName, Timestamp,
+    BaseRef, DeliveryId, HeadSha, InstallationId, Key, PullNumber, RepoId, RepoName, Timestamp,
 };
 use crate::store::{
     Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
@@ -171,13 +171,18 @@ impl Store for Shelf {
     async fn wake(&self, _: &[(Key, Confirm)], _: Timestamp) -> Stored<()> {
         unreachable!()
     }
-    async fn lease(&self, _: Timestamp, _: chrono::Duration) -> Stored<Option<Lease>> {
+    async fn lease_beside(
+        &self,
+        _: Timestamp,
+        _: chrono::Duration,
+        _: &[InstallationId],
+    ) -> Stored<Option<Lease>> {
         unreachable!()
     }
     async fn finish(&self, _: Lease, _: Finish, _: Timestamp) -> Stored<()> {
         unreachable!()
     }
-    async fn next_due(&self) -> Stored<Option<Timestamp>> {
+    async fn next_due_beside(&self, _: &[InstallationId]) -> Stored<Option<Timestamp>> {
         Ok(self.due)
     }
     async fn repo(&self, _: RepoId) -> Stored<Versioned<RepoMemory>> {

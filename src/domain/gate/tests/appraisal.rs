@@ -24,6 +24,8 @@ const CASES: &[(&str, &str)] = cases![
     "duplicate-ids.json",
     "empty.json",
     "huge-counts.json",
+    "inconclusive-by-its-budget.json",
+    "inconclusive-for-another-reason.json",
     "inconclusive-without-reason.json",
     "inconclusive.json",
     "json-block.md",
@@ -47,6 +49,7 @@ const CASES: &[(&str, &str)] = cases![
     "short-head.json",
     "some-skipped.json",
     "sound.json",
+    "survivor-against-another-base.json",
     "survivor.json",
     "tests-failed.json",
     "tests-passed-and-exit-code-not-zero.json",
@@ -98,7 +101,33 @@ fn the_appraisal_and_the_gates_say_the_same_of_every_case() {
         }
         let told = (appraisal.mutants.is_ok(), appraisal.tests.is_ok());
         let says = (mutants == "satisfied", tests == "satisfied");
-        assert_eq!(says, told, "{name}: {}", appraisal.verdict());
+        assert_eq!(says, told, "{name}: {}", appraisal.counts());
     }
     assert!(CASES.len() > 25);
+}
+
+#[test]
+fn the_first_reason_why_it_does_not_count_is_about_belief_then_about_what_it_says_then_about_its_parts()
+ {
+    let binding: Binding = serde_json::from_str(ABOUT).unwrap();
+    for (case, expected) in [
+        ("sound.json", None),
+        ("no-mutation-check.json", None),
+        ("truncated.json", Some("it has a fault")),
+        ("wrong-head.json", Some("it is about 9999999")),
+        ("wrong-tree.json", Some("the tree it restored is 9999999")),
+        ("survivor.json", Some("`m2` (revert_hunk) survived")),
+        ("inconclusive.json", Some("its quota is used up")),
+        ("all-skipped.json", Some("none was killed by a named test")),
+        ("tests-failed.json", Some("its tests did not pass")),
+    ] {
+        let (_, text) = CASES.iter().find(|(name, _)| *name == case).unwrap();
+        let appraisal = appraise(text, &binding);
+        let why = appraisal.why_not();
+        assert_eq!(why.is_some(), expected.is_some(), "{case}: {why:?}");
+        let begins = why
+            .unwrap_or_default()
+            .starts_with(expected.unwrap_or_default());
+        assert!(begins, "{case}: {why:?}");
+    }
 }

@@ -198,6 +198,27 @@ fn more_time_outs_never_help() {
     }
 }
 
+/// B169: attribution broke in a later run; fewer lines were reached, though tests were added, and the total did
+/// not change. No score is compared: what the latest run does not show is open, whatever an earlier one showed.
+#[test]
+fn a_later_run_that_shows_less_is_never_helped_by_an_earlier_one_or_by_kills_elsewhere() {
+    let run = |id, mutants: &[Value]| report(id, CODEX, &mutated(approval("exec-1"), mutants));
+    let good = || run(20, &[mutant("m1", 40, "killed")]);
+    let mut lost = vec![mutant("m1", 40, "timeout")];
+    let elsewhere = |i: u64| in_file("src/other.rs", mutant(&format!("k{i}"), i + 2, "killed"));
+    lost.extend((0..99).map(elsewhere));
+    let unreached = vec![mutant("m1", 40, "survived")];
+    for (later, expected) in [(lost, "waiting"), (unreached, "failed")] {
+        for order in [[good(), run(21, &later)], [run(21, &later), good()]] {
+            let snapshot = under(&under_demand(""), with_reports(order.to_vec()));
+            assert_eq!(state(&snapshot, GATE), expected);
+        }
+    }
+    let grown = [mutant("m1", 40, "killed"), mutant("m2", 40, "timeout")];
+    let both = with_reports(vec![good(), run(21, &grown)]);
+    assert_eq!(state(&under(&under_demand(""), both), GATE), "satisfied");
+}
+
 #[test]
 fn an_unmutated_run_that_failed_or_ran_nothing_proves_nothing() {
     let failed = json!({ "executed": 12, "exit_code": 101 });

@@ -197,6 +197,17 @@ fn a_misspelled_key_is_an_error_with_the_name_that_was_meant() {
 }
 
 #[test]
+fn a_verifier_with_a_fault_is_told_once_and_not_at_each_gate_that_names_it() {
+    let policy = |verifier: &str| {
+        told(&format!(
+            "version: 1\nagents: {{ branches: [\"agent/**\"] }}\nverifiers:\n  sealed: {{ {verifier}, vendor: google }}\ngates:\n  certification: {{ by: [sealed] }}\n  second_verifier: {{ count: 1 }}\n  mutation_check: {{ critical: [\"src/**\"], by: [sealed] }}\nmerge: {{ base_branches: [main] }}\n"
+        ))
+    };
+    insta::assert_snapshot!(policy("key: abc123"));
+    insta::assert_snapshot!(policy("kee: abc123"));
+}
+
+#[test]
 fn everything_that_is_wrong_is_told_at_once_in_the_order_of_the_file() {
     insta::assert_snapshot!(told(
         r#"version: 2
