@@ -169,6 +169,9 @@ impl Reconcile {
             return Ok(Finish::Done { again: None });
         }
 
+        if gathered.snapshot.freshness == Freshness::Confirmed {
+            record.read_at = Some(gathered.snapshot.now);
+        }
         if let Some(pull) = gathered.snapshot.pull.known() {
             span.record("head", pull.head.as_str());
             record.requests.void(pull, &gathered.snapshot.policy);

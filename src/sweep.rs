@@ -10,7 +10,7 @@
 //! - **Deliveries that failed** (`missed`) are asked for again, oldest first.
 //! - **Pull requests that changed**: at once. The list of open ones tells of a new head, base, state, title,
 //!   label, review or comment by `updated_at`; whoever differs from what is remembered, or was never
-//!   judged, is read again.
+//!   read whole, is read again.
 //! - **Everything else** (`turn`): checks, statuses and pushes to a base leave `updated_at` alone. Each
 //!   sweep forty pull requests of each installation are read again whatever the list says, round and round:
 //!   with up to that many open ones each of them at every sweep, with n of them within n/40 sweeps, rounded
@@ -256,8 +256,11 @@ impl Sweep {
     }
 }
 
-/// Whether a listed pull request is not as it is remembered, or was never judged. What is remembered may
+/// Whether a listed pull request is not as it is remembered, or was never read. What is remembered may
 /// be newer than the list: then a delivery told of it, and woke it.
+///
+/// One that is known by deliveries alone differs whatever `updated_at` says: that counts whole seconds, so
+/// what was said in the second in which it was opened, and got lost, would show nowhere.
 fn differs(row: &PullRow, listed: &PullRequest) -> bool {
     let known = &row.pull;
     let same = |pull: &PullRequest| {
@@ -266,7 +269,7 @@ fn differs(row: &PullRow, listed: &PullRequest) -> bool {
         } = pull;
         (head.clone(), base.clone(), state.clone(), pull.draft)
     };
-    row.record.verdict.is_none()
+    row.record.read_at.is_none()
         || known.updated_at < listed.updated_at
         || (known.updated_at == listed.updated_at && same(known) != same(listed))
 }

@@ -20,7 +20,9 @@ use countersign::domain::ledger::{Draft, Entry};
 use countersign::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory,
 };
-use countersign::domain::model::{BaseRef, DeliveryId, HeadSha, Key, PullNumber, RepoId, RepoName};
+use countersign::domain::model::{
+    BaseRef, DeliveryId, HeadSha, InstallationId, Key, PullNumber, RepoId, RepoName,
+};
 use countersign::github::carrier::Carrier;
 use countersign::simulator::Simulator;
 use countersign::simulator::http::Outcome;
@@ -225,16 +227,21 @@ impl Store for Troubled {
         self.write(self.inner.wake(keys, not_before)).await
     }
 
-    async fn lease(&self, now: Timestamp, ttl: chrono::Duration) -> Stored<Option<Lease>> {
-        self.write(self.inner.lease(now, ttl)).await
+    async fn lease_beside(
+        &self,
+        now: Timestamp,
+        ttl: chrono::Duration,
+        full: &[InstallationId],
+    ) -> Stored<Option<Lease>> {
+        self.write(self.inner.lease_beside(now, ttl, full)).await
     }
 
     async fn finish(&self, lease: Lease, finish: Finish, now: Timestamp) -> Stored<()> {
         self.write(self.inner.finish(lease, finish, now)).await
     }
 
-    async fn next_due(&self) -> Stored<Option<Timestamp>> {
-        self.read(self.inner.next_due()).await
+    async fn next_due_beside(&self, full: &[InstallationId]) -> Stored<Option<Timestamp>> {
+        self.read(self.inner.next_due_beside(full)).await
     }
 
     async fn repo(&self, repo: RepoId) -> Stored<Versioned<RepoMemory>> {
