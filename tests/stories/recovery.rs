@@ -3,7 +3,8 @@
 
 use bytes::Bytes;
 use countersign::domain::ledger::Kind;
-use countersign::domain::model::{DeliveryId, PullNumber};
+use countersign::domain::memory::Confirm;
+use countersign::domain::model::{DeliveryId, Key, PullNumber};
 use countersign::simulator::faults::{Fault, FaultPlan};
 use countersign::simulator::{Edits, PullHandle};
 use countersign::store::NewDelivery;
@@ -206,6 +207,20 @@ async fn a_check_whose_delivery_is_lost_for_good_is_found_though_the_pull_reques
 }
 
 #[tokio::test]
+async fn a_hold_in_the_second_of_the_opening_is_found_by_the_list_though_its_delivery_is_lost() {
+    let stage = Stage::new().await;
+    no_list(&stage);
+    let pull = stage.open_pull().await;
+    stage.alice.comment(&pull, "/hold not on a Friday").unwrap();
+    stage.github.lose_pending();
+    // The list alone, without a turn: the times in it say that nothing changed.
+    let list = [(Key::Repo(stage.repo_id()), Confirm::IfNeeded)];
+    stage.store.wake(&list, stage.clock.now()).await.unwrap();
+    stage.settle().await;
+    assert_eq!(stage.outcome(&pull).await, "held");
+}
+
+#[tokio::test]
 async fn a_sweep_over_many_reads_some_in_turn_and_all_of_them_within_a_few_sweeps() {
     let stage = Stage::new().await;
     no_list(&stage);
@@ -226,6 +241,9 @@ async fn a_sweep_over_many_reads_some_in_turn_and_all_of_them_within_a_few_sweep
         }
     }
     stage.settle().await;
+    // Whoever is known by deliveries alone is read whole once; from then on the times in the list tell.
+    stage.app.sweep().await.unwrap();
+    stage.app.settle(100_000).await.unwrap();
     let mut read = std::collections::BTreeSet::new();
     for _ in 0..many / 40 + 1 {
         stage.clock.advance(chrono::Duration::seconds(600));
