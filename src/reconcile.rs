@@ -169,9 +169,7 @@ impl Reconcile {
             return Ok(Finish::Done { again: None });
         }
 
-        if gathered.snapshot.freshness == Freshness::Confirmed {
-            record.read_at = Some(gathered.snapshot.now);
-        }
+        record.read_whole |= gathered.snapshot.freshness == Freshness::Confirmed;
         if let Some(pull) = gathered.snapshot.pull.known() {
             span.record("head", pull.head.as_str());
             record.requests.void(pull, &gathered.snapshot.policy);

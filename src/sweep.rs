@@ -269,7 +269,7 @@ fn differs(row: &PullRow, listed: &PullRequest) -> bool {
         } = pull;
         (head.clone(), base.clone(), state.clone(), pull.draft)
     };
-    row.record.read_at.is_none()
+    !row.record.read_whole
         || known.updated_at < listed.updated_at
         || (known.updated_at == listed.updated_at && same(known) != same(listed))
 }

@@ -1,4 +1,4 @@
-//! How fast the gate is, and what it costs. `cargo bench` measures everything, `cargo bench -- merging`
+//! How fast the gate is, and what it costs. `cargo bench --bench gate` measures everything, `-- merging` after it
 //! one part of it.
 //!
 //! Everything runs on this machine at once: the product, the simulated GitHub that it talks to over

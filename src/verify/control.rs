@@ -28,21 +28,19 @@ impl Hunt<'_> {
         spots: &[Spot],
     ) -> Result<Option<String>, String> {
         let tried = || spots.iter().filter(|spot| spot.barred.is_none());
+        let Some(spot) = tried().next() else {
+            return Ok(None);
+        };
         let Some(change) = blank(tried()) else {
-            if tried().next().is_some() {
-                let why = "no change is known that surely means nothing in these files, so tests that fail on \
-                           any change would not be noticed";
-                self.watch.said(Said::Note(why.to_owned()));
-            }
+            let why = "no change is known that surely means nothing in these files, so tests that fail on any \
+                       change would not be noticed";
+            self.watch.said(Said::Note(why.to_owned()));
             return Ok(None);
         };
         let names = named(&change);
         self.watch.said(Said::Step(format!(
             "control: a blank line more in {names}, which no test may notice"
         )));
-        let Some(spot) = tried().next() else {
-            return Ok(None);
-        };
         let fate = self.run(workshop, spot, &change, self.bounds).await?;
         if fate.status != MutantStatus::Killed {
             self.told_of(&fate, &names);

@@ -287,7 +287,8 @@ impl Report {
         }
         if !found.named {
             let why = "--by-exit-code: nothing counts or names the tests here, so the whole command stands for one \
-                       test: whatever makes it fail counts as a kill, a linter as well; let the command do nothing but test, or give --junit";
+                       test: whatever makes it fail counts as a kill, a linter as well; let the command do nothing but test, or \
+                       give --junit";
             self.find(Severity::Warning, None, why.to_owned());
         }
     }
@@ -373,7 +374,7 @@ impl Report {
         );
         self.survivors.push(Survivor {
             id: mutant.id.clone(),
-            place: lines(mutant),
+            place: mutant.place(),
             what: one.mutant.what.clone(),
             diff: shown(spot, &one.mutant),
         });
@@ -430,14 +431,6 @@ pub(super) struct Found<'a> {
     pub named: bool,
     /// Critical files whose change has no line.
     pub lineless: Vec<String>,
-}
-
-/// Where a mutant lies, as the table of mutants says it.
-fn lines(mutant: &Mutant) -> String {
-    match mutant.start_line == mutant.end_line {
-        true => format!("{}:{}", mutant.path, mutant.start_line),
-        false => format!("{}:{}-{}", mutant.path, mutant.start_line, mutant.end_line),
-    }
 }
 
 #[derive(Default)]

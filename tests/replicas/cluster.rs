@@ -8,11 +8,18 @@ pub struct Cluster {
     home: tempfile::TempDir,
     programs: PathBuf,
     port: u16,
+    waits: bool,
 }
 
 impl Cluster {
-    /// Lays one out and starts it. `None` where PostgreSQL is not installed.
+    /// Lays one out and starts it. `None` where PostgreSQL is not installed. It does not wait for the disk:
+    /// no test cuts the power.
     pub fn start() -> Option<Self> {
+        Self::start_that_waits(false)
+    }
+
+    /// One that waits for the disk, or does not.
+    pub fn start_that_waits(waits: bool) -> Option<Self> {
         let programs = programs()?;
         let home = tempfile::tempdir().unwrap();
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -22,6 +29,7 @@ impl Cluster {
             home,
             programs,
             port,
+            waits,
         };
         if rustix::process::getuid().is_root() {
             let owned = Command::new("chown")
@@ -57,9 +65,9 @@ impl Cluster {
     }
 
     fn control(&self, verb: &str) {
-        // It does not wait for the disk: no test cuts the power.
+        let waits = if self.waits { "" } else { "-F " };
         let options = format!(
-            "-F -p {} -k {} -c listen_addresses=127.0.0.1 -c max_connections=200",
+            "{waits}-p {} -k {} -c listen_addresses=127.0.0.1 -c max_connections=200",
             self.port,
             self.home.path().display()
         );

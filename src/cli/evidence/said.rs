@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::verify::visible;
 use crate::domain::evidence::Statement;
-use crate::domain::gate::appraise::{Appraisal, Belief, Binding, Counts, Says};
+use crate::domain::gate::appraise::{Appraisal, Belief, Binding, Counts, Part, Says};
 
 /// The answer to one document, as a case's `.expected` holds it.
 pub(super) fn answer(appraisal: &Appraisal) -> String {
@@ -28,10 +28,14 @@ pub(super) fn answer(appraisal: &Appraisal) -> String {
         Says::Inconclusive(why) => format!("says: inconclusive: {why}"),
     }));
     for (part, shows) in parts(appraisal) {
+        let name = match part {
+            Part::Tests => "tests",
+            Part::Mutants => "mutants",
+        };
         lines.push(match shows {
-            Ok(what) => format!("{part}: {what}"),
-            Err(_) if is_absent(appraisal, part) => format!("{part}: none in it"),
-            Err(why) => format!("{part}: show nothing: {why}"),
+            Ok(what) => format!("{name}: {what}"),
+            Err(_) if is_absent(appraisal, part) => format!("{name}: none in it"),
+            Err(why) => format!("{name}: show nothing: {why}"),
         });
     }
     lines.push(format!("counts: {}", appraisal.counts()));
@@ -40,20 +44,23 @@ pub(super) fn answer(appraisal: &Appraisal) -> String {
 }
 
 /// What its parts show, where that matters and was not said already.
-fn parts(appraisal: &Appraisal) -> Vec<(&'static str, &Result<String, String>)> {
+fn parts(appraisal: &Appraisal) -> Vec<(Part, &Result<String, String>)> {
     let mute = matches!(appraisal.belief, Belief::No(_))
         || matches!(appraisal.says, Some(Says::Inconclusive(_)));
     let unsound = matches!(appraisal.belief, Belief::NotMutants(_));
-    let mut parts = vec![("tests", &appraisal.tests), ("mutants", &appraisal.mutants)];
-    parts.retain(|(part, _)| !(mute || unsound && *part == "mutants"));
+    let mut parts = vec![
+        (Part::Tests, &appraisal.tests),
+        (Part::Mutants, &appraisal.mutants),
+    ];
+    parts.retain(|(part, _)| !(mute || unsound && *part == Part::Mutants));
     parts
 }
 
-fn is_absent(appraisal: &Appraisal, part: &str) -> bool {
+fn is_absent(appraisal: &Appraisal, part: Part) -> bool {
     let statement = appraisal.document.as_ref();
     statement.is_ok_and(|one| match part {
-        "mutants" => one.mutation.is_none(),
-        _ => one.tests.is_empty() && one.sandbox.is_none_or(|sandbox| sandbox.executes),
+        Part::Mutants => one.mutation.is_none(),
+        Part::Tests => one.tests.is_empty() && one.sandbox.is_none_or(|sandbox| sandbox.executes),
     })
 }
 

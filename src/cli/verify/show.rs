@@ -169,10 +169,7 @@ fn mutants(report: &Report) -> Option<String> {
     table.set_header(["mutant", "place", "kind", "status", "by"]);
     for (mutant, note) in mutants.iter().zip(&report.notes) {
         let by = mutant.killed_by.first().or(note.as_ref());
-        let place = match mutant.start_line == mutant.end_line {
-            true => format!("{}:{}", mutant.path, mutant.start_line),
-            false => format!("{}:{}-{}", mutant.path, mutant.start_line, mutant.end_line),
-        };
+        let place = mutant.place();
         let by = by.map_or("", String::as_str);
         let cells = [&mutant.id, &place, &mutant.kind, word(mutant.status), by];
         table.add_row(cells.map(visible));

@@ -135,6 +135,19 @@ impl Mutant {
         let names = self.killed_by.iter().map(String::as_str);
         names.filter(|name| !shows_nothing(name))
     }
+
+    /// The place, for people: `src/start.rs:40` or `src/start.rs:40-43`.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.path, lines(self.start_line, self.end_line))
+    }
+}
+
+/// Lines from the first to the last, for people: `40` or `40-43`.
+pub fn lines(first: u64, last: u64) -> String {
+    match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    }
 }
 
 /// Whether a text shows nothing to who reads it: blanks, and characters that have no shape.

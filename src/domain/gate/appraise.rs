@@ -183,13 +183,14 @@ impl Appraisal {
 
     /// The first reason why it does not count for the head as a whole.
     pub fn why_not(&self) -> Option<&str> {
-        let no = |says: &'_ Result<String, String>| says.is_err();
         match (&self.belief, &self.says) {
             _ if self.proves() => None,
             (Belief::No(why) | Belief::NotMutants(why), _) => Some(why),
             (_, Some(Says::Rejects(why) | Says::Inconclusive(why))) => Some(why),
-            _ if no(&self.mutants) => self.mutants.as_ref().err().map(String::as_str),
-            _ => self.tests.as_ref().err().map(String::as_str),
+            _ => {
+                let mute = self.mutants.as_ref().err().or(self.tests.as_ref().err());
+                mute.map(String::as_str)
+            }
         }
     }
 }

@@ -17,7 +17,7 @@
 //! Where lines were only removed there is nothing left to break: breaking a line beside the gap tests that
 //! line, and only undoing the removal shows that a test would miss it.
 
-use crate::domain::evidence::Mutant;
+use crate::domain::evidence::{Mutant, lines};
 use crate::domain::facts::{ChangeKind, ChangedHunk, Comparison, FileChange};
 use crate::domain::mutants;
 use crate::domain::policy::MutationCheck;
@@ -50,8 +50,7 @@ impl Hunk<'_> {
         match (&self.file.kind, &self.file.old_path) {
             (ChangeKind::Removed, _) => format!("{path} (removed)"),
             (_, Some(old)) if self.is_a_move() => format!("{old} (moved to {path})"),
-            _ if first == last => format!("{path}:{first}"),
-            _ => format!("{path}:{first}-{last}"),
+            _ => format!("{path}:{}", lines(first, last)),
         }
     }
 

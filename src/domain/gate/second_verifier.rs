@@ -102,7 +102,7 @@ pub fn judge(case: &Case<'_>, gate: &SecondVerifier) -> GateResult {
     if let Some(open) = unread(case) {
         return open.details(details);
     }
-    verdict(case, gate, &measure.demanded, &approvals).details(details)
+    measure.verdict(&approvals).details(details)
 }
 
 impl<'c, 'a> Measure<'c, 'a> {
@@ -191,6 +191,92 @@ impl<'c, 'a> Measure<'c, 'a> {
         }
         Ok(format!("Approved by {own}; {nearest}."))
     }
+
+    /// How many countersignatures are missing where so many are there.
+    fn missing(&self, there: usize) -> usize {
+        (self.gate.count.max(1) as usize).saturating_sub(there)
+    }
+
+    fn verdict(&self, approvals: &[(&Verification<'_>, String)]) -> GateResult {
+        let head = self.case.pull.head.short();
+        let records = approvals
+            .iter()
+            .map(|(verification, _)| verification.basis("countersignature"));
+        let proof = Proof::new(records.collect());
+        match proof.filter(|_| self.missing(approvals.len()) == 0) {
+            Some(proof) => {
+                let names: Vec<_> = approvals.iter().map(|(v, _)| v.who()).collect();
+                let reason = format!(
+                    "{} countersigned {head}.{}",
+                    names.join(" and "),
+                    self.demanded.said()
+                );
+                GateResult::satisfied(GATE, proof, reason)
+            }
+            None => self.open(approvals),
+        }
+    }
+
+    /// The gate while countersignatures are missing: from whom they may come, or that nobody of the policy can
+    /// give them, which is an owner's matter and not to be waited for.
+    fn open(&self, approvals: &[(&Verification<'_>, String)]) -> GateResult {
+        let (case, gate, demanded) = (self.case, self.gate, &self.demanded);
+        let head = case.pull.head.short();
+        let there = approvals.len();
+        let needed = self.missing(there);
+        let others = |independence: Independence| {
+            let mut names = could_report(case, independence);
+            names.retain(|name| !approvals.iter().any(|(v, _)| v.who() == *name));
+            names
+        };
+        let names = others(demanded.independence);
+        let still = match gate.count {
+            0 | 1 => format!("No independent verifier has countersigned {head} yet."),
+            count => format!("{there} of {count} independent verifiers countersigned {head}."),
+        };
+        let of = demand(demanded.independence);
+        let takes = format!("{still} It takes {of} than the author side's")
+            .replace("a person than the author side's", "a person");
+        let said = demanded.said();
+        if names.len() >= needed {
+            let reason = format!("{takes}.{said}");
+            return GateResult::waiting(GATE, move_of(&names), reason)
+                .next(ask(case.policy, &names));
+        }
+        let other = if there > 0 { "other " } else { "" };
+        let few = match names.as_slice() {
+            [] => format!("the policy names no {other}verifier that would do"),
+            names => format!(
+                "of the policy's {other}verifiers only {} would do",
+                names.join(" and ")
+            ),
+        };
+        if let Some(at) = falls_back_at(case, gate)
+            && let Some(fallback) = &gate.fallback
+            && let later = others(fallback.independence)
+            && later.len() >= needed
+        {
+            let at = at.format("%Y-%m-%d %H:%M UTC");
+            let enough = demand(fallback.independence);
+            let reason = format!(
+                "{takes}, and {few}. From {at} on the policy's fallback takes {enough}, which {} can give.",
+                later.join(" or ")
+            );
+            return GateResult::waiting(GATE, move_of(&later), reason)
+                .next(ask(case.policy, &later));
+        }
+        let over = command(Some(case.policy), "override second_verifier REASON");
+        let more = match demanded.independence {
+            Independence::Human => "name people (`user: LOGIN`) under `verifiers`".to_owned(),
+            _ => format!("name more verifiers of {of} in the policy"),
+        };
+        let next = format!(
+            "{more} or ask for less there (`countersign policy check` says \
+         who would not do, and why); for this head alone: {over}"
+        );
+        let reason = format!("{takes}, and {few}: it cannot come under this policy.{said}");
+        GateResult::waiting(GATE, Move::Owner, reason).next(next)
+    }
 }
 
 /// The gate while a verifier's last word on this head cannot be read.
@@ -208,95 +294,6 @@ fn unread(case: &Case<'_>) -> Option<GateResult> {
     );
     let on = move_of(std::slice::from_ref(&name));
     Some(GateResult::undetermined(GATE, on, reason).next(ask(case.policy, &[name])))
-}
-
-fn verdict(
-    case: &Case<'_>,
-    gate: &SecondVerifier,
-    demanded: &Demand,
-    approvals: &[(&Verification<'_>, String)],
-) -> GateResult {
-    let head = case.pull.head.short();
-    let records = approvals
-        .iter()
-        .map(|(verification, _)| verification.basis("countersignature"));
-    let proof = Proof::new(records.collect());
-    let there = approvals.len() as u64;
-    match proof.filter(|_| there >= u64::from(gate.count.max(1))) {
-        Some(proof) => {
-            let names: Vec<_> = approvals.iter().map(|(v, _)| v.who()).collect();
-            let reason = format!(
-                "{} countersigned {head}.{}",
-                names.join(" and "),
-                demanded.said()
-            );
-            GateResult::satisfied(GATE, proof, reason)
-        }
-        None => open(case, gate, demanded, approvals),
-    }
-}
-
-/// The gate while countersignatures are missing: from whom they may come, or that nobody of the policy can
-/// give them, which is an owner's matter and not to be waited for.
-fn open(
-    case: &Case<'_>,
-    gate: &SecondVerifier,
-    demanded: &Demand,
-    approvals: &[(&Verification<'_>, String)],
-) -> GateResult {
-    let head = case.pull.head.short();
-    let there = approvals.len();
-    let needed = (gate.count.max(1) as usize).saturating_sub(there);
-    let others = |independence: Independence| {
-        let mut names = could_report(case, independence);
-        names.retain(|name| !approvals.iter().any(|(v, _)| v.who() == *name));
-        names
-    };
-    let names = others(demanded.independence);
-    let still = match gate.count {
-        0 | 1 => format!("No independent verifier has countersigned {head} yet."),
-        count => format!("{there} of {count} independent verifiers countersigned {head}."),
-    };
-    let of = demand(demanded.independence);
-    let takes = format!("{still} It takes {of} than the author side's")
-        .replace("a person than the author side's", "a person");
-    let said = demanded.said();
-    if names.len() >= needed {
-        let reason = format!("{takes}.{said}");
-        return GateResult::waiting(GATE, move_of(&names), reason).next(ask(case.policy, &names));
-    }
-    let other = if there > 0 { "other " } else { "" };
-    let few = match names.as_slice() {
-        [] => format!("the policy names no {other}verifier that would do"),
-        names => format!(
-            "of the policy's {other}verifiers only {} would do",
-            names.join(" and ")
-        ),
-    };
-    if let Some(at) = falls_back_at(case, gate)
-        && let Some(fallback) = &gate.fallback
-        && let later = others(fallback.independence)
-        && later.len() >= needed
-    {
-        let at = at.format("%Y-%m-%d %H:%M UTC");
-        let enough = demand(fallback.independence);
-        let reason = format!(
-            "{takes}, and {few}. From {at} on the policy's fallback takes {enough}, which {} can give.",
-            later.join(" or ")
-        );
-        return GateResult::waiting(GATE, move_of(&later), reason).next(ask(case.policy, &later));
-    }
-    let over = command(Some(case.policy), "override second_verifier REASON");
-    let more = match demanded.independence {
-        Independence::Human => "name people (`user: LOGIN`) under `verifiers`".to_owned(),
-        _ => format!("name more verifiers of {of} in the policy"),
-    };
-    let next = format!(
-        "{more} or ask for less there (`countersign policy check` says \
-         who would not do, and why); for this head alone: {over}"
-    );
-    let reason = format!("{takes}, and {few}: it cannot come under this policy.{said}");
-    GateResult::waiting(GATE, Move::Owner, reason).next(next)
 }
 
 /// What is demanded now.
@@ -396,7 +393,7 @@ pub fn wanted<'a>(case: &Case<'a>, gate: &SecondVerifier) -> (Vec<&'a Verifier>,
     let heard = measure.reports().into_iter().flatten();
     let approved = heard.filter(|heard| matches!(heard.word, Word::Counts(_)));
     let approved: Vec<_> = approved.map(|heard| &heard.verifier.name).collect();
-    let still = (gate.count.max(1) as usize).saturating_sub(approved.len());
+    let still = measure.missing(approved.len());
     let mut names = suitable(case, measure.demanded.independence);
     names.retain(|verifier| !approved.contains(&&verifier.name));
     (names, still)

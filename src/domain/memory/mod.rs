@@ -204,8 +204,8 @@ pub struct PullRecord {
     pub verdict: Option<serde_json::Value>,
     /// When the first pass looked at it. What was written before is no command: the App was not there.
     pub first_pass_at: Option<Timestamp>,
-    /// When a pass last read everything about it from GitHub; never, while its deliveries alone told of it.
-    pub read_at: Option<Timestamp>,
+    /// Whether a pass has read everything about it from GitHub; not while its deliveries alone told of it.
+    pub read_whole: bool,
     /// What was asked for and stands.
     pub requests: Requests,
     /// Comments whose commands were heard, for good.

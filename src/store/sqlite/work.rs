@@ -65,16 +65,22 @@ struct Ready {
     installation: Option<InstallationId>,
 }
 
-/// Whether a row of `work` is of none of the installations in a parameter, a JSON list. The number in a key is
-/// read off its text: a cast stops at what is no digit.
+/// The repository in a row of `work`, read off its key: a cast stops at what is no digit.
+macro_rules! repo {
+    () => {
+        "cast(substr(work.key, instr(work.key, ':') + 1) as integer)"
+    };
+}
+
+/// Whether a row of `work` is of none of the installations in a parameter, a JSON list.
 macro_rules! beside {
     ($full:literal) => {
         concat!(
             "(json_array_length(",
             $full,
-            ") = 0 or not exists (select 1 from repos \
-             where id = cast(substr(work.key, instr(work.key, ':') + 1) as integer) \
-             and installation in (select value from json_each(",
+            ") = 0 or not exists (select 1 from repos where id = ",
+            repo!(),
+            " and installation in (select value from json_each(",
             $full,
             "))))"
         )
@@ -107,9 +113,9 @@ pub async fn lease(
 ) -> Stored<Option<Lease>> {
     let row = sqlx::query(concat!(
         "select key, due, confirm, lease_until, lease_confirm, attempt, \
-         (select installation from repos \
-          where id = cast(substr(work.key, instr(work.key, ':') + 1) as integer)) as installation \
-         from work where coalesce(lease_until, due) <= $1 and ",
+         (select installation from repos where id = ",
+        repo!(),
+        ") as installation from work where coalesce(lease_until, due) <= $1 and ",
         beside!("$2"),
         " order by coalesce(lease_until, due), fence limit 1",
     ))

@@ -6,7 +6,7 @@
 //! the budget left out, was not. Lines of comments, blanks and brackets have nothing to try, and where lines were
 //! only removed, none is left.
 
-use crate::domain::evidence::{Mutant, MutantStatus};
+use crate::domain::evidence::{Mutant, MutantStatus, lines};
 use crate::domain::mutants::speaking_lines;
 use crate::verify::spots::Spot;
 
@@ -70,23 +70,20 @@ impl Together {
     }
 
     fn places(&self) -> String {
-        let told = self.runs.iter().map(|(first, last)| match first == last {
-            true => first.to_string(),
-            false => format!("{first}-{last}"),
-        });
+        let told = self.runs.iter().map(|(first, last)| lines(*first, *last));
         format!("{}:{}", self.path, told.collect::<Vec<_>>().join(","))
     }
 
     /// The finding.
     pub fn told(&self) -> String {
-        let (places, lines) = (self.places(), lines(self.count()));
+        let (places, were) = (self.places(), were(self.count()));
         format!(
-            "{places}: {lines} not tried alone, only together with others or not at all; some may still be untested"
+            "{places}: {were} not tried alone, only together with others or not at all; some may still be untested"
         )
     }
 }
 
-fn lines(count: u64) -> String {
+fn were(count: u64) -> String {
     match count {
         1 => "one changed line was".to_owned(),
         count => format!("{count} changed lines were"),
@@ -101,6 +98,6 @@ pub(super) fn summary(all: &[Together]) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more places"),
     };
-    let (lines, named) = (lines(count), named.join(", "));
-    (count > 0).then(|| format!("{lines} not tried alone ({named}{more})"))
+    let (were, named) = (were(count), named.join(", "));
+    (count > 0).then(|| format!("{were} not tried alone ({named}{more})"))
 }
