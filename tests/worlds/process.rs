@@ -23,6 +23,14 @@ pub const API: &str = "http://github.sim";
 /// More passes than any world needs between two acts.
 const MOST_PASSES: usize = 400;
 
+/// Tells of what happens while it happens, where `COUNTERSIGN_TRACE` asks for it.
+pub fn tell(what: impl FnOnce() -> String) {
+    static ASKED: OnceLock<bool> = OnceLock::new();
+    if *ASKED.get_or_init(|| std::env::var_os("COUNTERSIGN_TRACE").is_some()) {
+        eprintln!("{}", what());
+    }
+}
+
 /// A product over a store, with a clock and troubles of its own. Deliveries are not sent to it yet.
 pub fn product(
     github: &Simulator,
@@ -80,13 +88,28 @@ pub fn receive(github: &Simulator, app: &App) {
     github.set_receiver(move |signed| {
         let routes = routes.clone();
         Box::pin(async move {
+            let what = named(&signed);
             let answer = routes.oneshot(request(signed)).await.ok()?;
             let status = answer.status().as_u16();
             let body = Limited::new(answer.into_body(), 64 * 1024).collect().await;
             let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+            tell(|| format!("  <- {status} {what}"));
             Some((status, String::from_utf8_lossy(&body).into_owned()))
         })
     });
+}
+
+/// What a delivery is about.
+fn named(signed: &Signed) -> String {
+    let event = signed.headers.iter();
+    let event = event.filter(|(name, _)| name.eq_ignore_ascii_case("x-github-event"));
+    let event: Vec<&str> = event.map(|(_, value)| value.as_str()).collect();
+    let body: serde_json::Value = serde_json::from_slice(&signed.body).unwrap_or_default();
+    format!(
+        "{} {}",
+        event.join(" "),
+        body["action"].as_str().unwrap_or_default()
+    )
 }
 
 fn request(signed: Signed) -> Request<Body> {

@@ -7,6 +7,7 @@
 //! heard; its futures are dropped and its memory with them, and only the store is left.
 
 use std::future::{Future, pending};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -30,9 +31,12 @@ use countersign::store::{
     Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
     NewDelivery, NewEvidence, Placed, PullRow, Store, StoreError, Stored, Versioned, Waiting,
 };
+use futures::future::BoxFuture;
 use http::{Method, Request, Response, Uri};
 use http_body_util::BodyExt as _;
 use tokio::sync::Notify;
+
+use super::process;
 
 type Timestamp = DateTime<Utc>;
 
@@ -67,12 +71,18 @@ enum Step {
 #[derive(Default)]
 pub struct Trouble {
     now: Mutex<Now>,
+    /// How many calls of the store go on.
+    keeping: AtomicUsize,
+    /// Held by the one request whose patience ends.
+    patience: tokio::sync::Mutex<()>,
+    /// What happens before the next success is published.
+    interlude: Mutex<Option<BoxFuture<'static, ()>>>,
     /// Rings when the process has died.
     pub died: Notify,
     /// Rings when it stands still.
     pub stands: Notify,
-    /// Ring it to let it go on.
-    pub go_on: Notify,
+    /// Rings when it goes on.
+    goes_on: Notify,
 }
 
 /// How far a plan has come.
@@ -81,6 +91,8 @@ struct Now {
     steps: u64,
     said: u64,
     plan: Option<Plan>,
+    /// None of its steps is begun.
+    stands: bool,
 }
 
 impl Trouble {
@@ -90,6 +102,20 @@ impl Trouble {
             plan,
             ..Now::default()
         };
+    }
+
+    /// This is to happen when a success is about to be published.
+    pub fn before_a_success(&self, interlude: BoxFuture<'static, ()>) {
+        *self.interlude.lock().unwrap() = Some(interlude);
+    }
+
+    /// What comes before a request, if it publishes a success.
+    fn interlude(&self, body: &[u8]) -> Option<BoxFuture<'static, ()>> {
+        let mut interlude = self.interlude.lock().unwrap();
+        interlude.as_ref()?;
+        let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+        let success = body["conclusion"] == "success";
+        success.then(|| interlude.take())?
     }
 
     /// What there still is to come.
@@ -117,6 +143,60 @@ impl Trouble {
         if hit { now.plan.take() } else { None }
     }
 
+    /// A call of the store, counted while it goes on.
+    async fn counted<T>(&self, call: impl Future<Output = T>) -> T {
+        struct Ends<'a>(&'a AtomicUsize);
+        impl Drop for Ends<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        self.keeping.fetch_add(1, Ordering::Relaxed);
+        let _ends = Ends(&self.keeping);
+        call.await
+    }
+
+    /// When no call of the store goes on.
+    pub async fn nothing_kept(&self) {
+        while self.keeping.load(Ordering::Relaxed) > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Waits while the process stands still.
+    async fn stand(&self) {
+        loop {
+            let goes_on = self.goes_on.notified();
+            if !self.now.lock().unwrap().stands {
+                return;
+            }
+            goes_on.await;
+        }
+    }
+
+    /// Lets a process go on that stood still.
+    pub fn go_on(&self) {
+        self.now.lock().unwrap().stands = false;
+        self.goes_on.notify_waiters();
+    }
+
+    /// Lets a request's patience end at once: nobody waits for the machine's own clock. The store's patience
+    /// is of that clock too and would end with it, though its thread is only about to answer: it answers first.
+    async fn lose_patience(&self) {
+        /// Time goes on also where the process dies right here.
+        struct GoesOn;
+        impl Drop for GoesOn {
+            fn drop(&mut self) {
+                tokio::time::resume();
+            }
+        }
+        let _alone = self.patience.lock().await;
+        self.nothing_kept().await;
+        tokio::time::pause();
+        let _goes_on = GoesOn;
+        tokio::time::advance(Duration::from_secs(13)).await;
+    }
+
     async fn die(&self) {
         self.died.notify_one();
         pending().await
@@ -127,12 +207,14 @@ impl Trouble {
         kind: Step,
         step: impl Future<Output = T> + Send,
     ) -> Result<T, Plan> {
+        self.stand().await;
         let plan = self.step(kind);
         match plan {
             Some(Plan::DiesBefore(_)) => self.die().await,
             Some(Plan::Stands(_)) => {
+                self.now.lock().unwrap().stands = true;
                 self.stands.notify_one();
-                self.go_on.notified().await;
+                self.stand().await;
             }
             Some(full @ Plan::Full(..)) => return Err(full),
             Some(Plan::DiesAfter(_) | Plan::DiesSaying(_)) | None => {}
@@ -153,12 +235,14 @@ pub struct Troubled {
 
 impl Troubled {
     async fn read<T>(&self, call: impl Future<Output = Stored<T>> + Send) -> Stored<T> {
+        let call = self.trouble.counted(call);
         let done = self.trouble.through(Step::Look, call).await;
         done.unwrap_or_else(|_| unreachable!("reads need no room"))
     }
 
     async fn write<T>(&self, call: impl Future<Output = Stored<T>> + Send) -> Stored<T> {
         let full = || StoreError::Database(sqlx::Error::Io(std::io::Error::other("no space left")));
+        let call = self.trouble.counted(call);
         let done = self.trouble.through(Step::Keep, call).await;
         done.unwrap_or_else(|_| Err(full()))
     }
@@ -179,10 +263,28 @@ impl Carrier for Wire {
             parts.uri = Uri::from(path.clone());
         }
         let asked = async { self.github.answer(&parts, &body) };
+        if let Some(interlude) = self.trouble.interlude(&body) {
+            interlude.await;
+        }
         // A token is asked for by a POST too, and says nothing to anybody.
         let says = parts.method != Method::GET && !parts.uri.path().ends_with("/access_tokens");
         let kind = if says { Step::Say } else { Step::Look };
         let outcome = self.trouble.through(kind, asked).await;
+        process::tell(|| {
+            let said = match &outcome {
+                Ok(Outcome::Answered(answer)) => answer.status().as_u16().to_string(),
+                Ok(_) => "no answer".to_owned(),
+                Err(_) => "not sent".to_owned(),
+            };
+            let body: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+            let ends = body.get("conclusion").map(|ends| format!(" {ends}"));
+            format!(
+                "  -> {said} {} {}{}",
+                parts.method,
+                parts.uri,
+                ends.unwrap_or_default()
+            )
+        });
         match outcome {
             Ok(Outcome::Answered(answer)) => {
                 let (parts, body) = answer.into_parts();
@@ -191,10 +293,7 @@ impl Carrier for Wire {
             }
             Ok(Outcome::Reset) => Err("the connection ended".into()),
             Ok(Outcome::Silence) | Err(_) => {
-                // Patience ends at once: nobody waits for the machine's own clock.
-                tokio::time::pause();
-                tokio::time::advance(Duration::from_secs(13)).await;
-                tokio::time::resume();
+                self.trouble.lose_patience().await;
                 pending().await
             }
         }

@@ -34,6 +34,13 @@ impl Dice {
     }
 }
 
+/// Writes into a log.
+pub fn add(log: &mut Vec<String>, line: impl Into<String>) {
+    let line = line.into();
+    process::tell(|| line.clone());
+    log.push(line);
+}
+
 /// What the script knows of one head.
 #[derive(Debug, Default, Clone)]
 pub struct Books {
@@ -80,6 +87,7 @@ impl World {
             "critical: ['src/**']",
             "critical: ['src/**']\n    by: [codex]",
         );
+        let policy = format!("{policy}owners: [alice]\n");
         let start = chrono::DateTime::from_timestamp(1_790_000_000, 0).unwrap();
         let (hers, ours) = (Clock::manual(start), Clock::manual(start));
         let store: Arc<dyn Store> = Arc::new(Sqlite::open("sqlite::memory:").await.unwrap());
@@ -123,7 +131,7 @@ impl World {
     }
 
     pub fn note(&mut self, act: impl Into<String>) {
-        self.log.push(act.into());
+        add(&mut self.log, act);
         let deserving = self.books.iter().filter(|(_, books)| books.deserves());
         self.deserved
             .extend(deserving.map(|(head, _)| head.clone()));
@@ -219,15 +227,22 @@ impl World {
                 biased;
                 () = self.trouble.died.notified() => None,
                 () = self.trouble.stands.notified() => {
+                    // What it has asked of the store is done there, and leaves the one connection to others.
+                    tokio::select! {
+                        biased;
+                        _ = &mut working => unreachable!("it stands still"),
+                        () = self.trouble.nothing_kept() => {}
+                    }
                     self.pass(61);
                     let (github, store) = (&self.stage.github, &self.stage.store);
                     let calm = Arc::new(Trouble::default());
                     let other = process::product(github, store, &self.clock, &calm);
                     let work = other.settle(400).await;
                     work.expect("nothing troubles the other one");
-                    self.trouble.go_on.notify_one();
+                    self.trouble.go_on();
                     self.doubled = true;
-                    self.log.push("stood still past its lease while another worked".into());
+                    let line = "stood still past its lease while another worked";
+                    add(&mut self.log, line);
                     Some(working.await)
                 }
                 settled = &mut working => Some(settled),
@@ -235,13 +250,13 @@ impl World {
         };
         match settled {
             None => {
-                self.log.push("died, and came back".into());
+                add(&mut self.log, "died, and came back");
                 self.restart();
                 let back = process::settle(&self.stage.github, &self.stage.app).await;
                 back.expect("no more trouble is planned");
             }
             // A server waits and goes on; here the next act comes first.
-            Some(Err(error)) => self.log.push(format!("the store failed: {error}")),
+            Some(Err(error)) => add(&mut self.log, format!("the store failed: {error}")),
             Some(Ok(())) => {}
         }
     }
