@@ -147,12 +147,13 @@ async fn a_hold_is_not_given_up_by_a_clock_that_is_set_between_two_tries() {
 }
 
 #[tokio::test]
-async fn a_hold_outlives_an_outage_of_hours_in_which_nothing_could_be_read() {
+async fn a_hold_outlives_hours_in_which_github_took_us_for_nobody() {
     let (stage, bob, _, pull) = cast(&asked_for()).await;
     stage.unit_passes(&pull).await;
     stage.says(&bob, &pull, "/merge").await;
-    let outage = FaultPlan::none().with("GET", "", 10_000, Fault::status(503));
-    stage.github.set_faults(outage);
+    fails(&stage, "POST", "/access_tokens", 401);
+    // The token of before is of no use any more.
+    stage.clock.advance(Duration::hours(2));
     let comment = stage.says(&bob, &pull, "/hold it is wrong").await;
     for _ in 0..40 {
         stage.after(300).await;
