@@ -147,13 +147,16 @@ impl Execute {
             "digest": order.digest,
             "conclusion": order.page.conclusion,
         });
-        let found = match self.store.begin(lease, &key, intent, None, now).await? {
+        let begun = self.store.begin(lease, &key, intent, None, now).await?;
+        // Whether an earlier try made a run is not told by what becomes of this one.
+        let unsure = matches!(begun, Begun::Unfinished(..));
+        let found = match begun {
             Begun::First | Begun::Failed(_) => None,
             Begun::Done(value) => {
                 // It happened, and the process ended before the record was written.
                 return self.adopt(lease, record, &value).await;
             }
-            Begun::Unfinished(..) if order.update.is_some() => None,
+            // It may have made one also where this one only writes over what stands: facts change.
             Begun::Unfinished(..) => self.find_own_run(kept, record, &order.head).await?,
         };
         let written = self.write_check(kept, &order, found).await;
@@ -173,7 +176,7 @@ impl Execute {
                 Ok(Executed::Settled)
             }
             Err(refused) => {
-                if !refused.outcome_unknown() {
+                if !unsure && !refused.outcome_unknown() {
                     let why = json!({ "refused": refused.to_string() });
                     self.store.end(&key, Ended::Failed(why), None, now).await?;
                 }

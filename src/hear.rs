@@ -6,8 +6,11 @@
 //! repeated delivery, another process or a restart finds it heard.
 //!
 //! An ask that cannot be decided (GitHub does not answer who its author is) stays, and is heard again
-//! after a while; [`PATIENCE`] after it was first tried it is refused with that reason, since nobody should wait for ever
-//! for an answer that does not come. One that may stop a merge stops it meanwhile.
+//! after a while. An hour after it was first tried, and tried often since, it is refused with that reason, since
+//! nobody should wait for ever for an answer that does not come. One that may stop a merge stops it meanwhile.
+//! Where not even the pull request could be read, GitHub was away and nobody was asked: that is no try, or a
+//! hold would be dropped by an outage and the merge be made at its end. Nor do two tries make an hour of them
+//! when a clock was set in between, or the server slept.
 //!
 //! Known race: a freeze is written before the ask is marked as heard. Killed in between, it is written
 //! again with the same words, which changes nothing.
@@ -23,7 +26,7 @@ use crate::domain::command::Command;
 use crate::domain::facts::{Fetched, Freeze, PolicyFact, PullState};
 use crate::domain::ledger::{Draft, Kind};
 use crate::domain::memory::PullRecord;
-use crate::domain::model::{Actor, BaseRef, PullNumber, Repository, Timestamp};
+use crate::domain::model::{Actor, BaseRef, CommentId, PullNumber, Repository, Timestamp};
 use crate::domain::policy::Party;
 use crate::domain::request::{self, Ask, Deed, Heard, Hearing, OPEN_ASKS_AN_HOUR, Permit};
 use crate::domain::verdict::Verdict;
@@ -34,6 +37,8 @@ use crate::store::{Lease, Store, Stored};
 /// How long an ask is kept whose author's rights cannot be found out, from when that was first tried: a
 /// server that was away for hours has not tried.
 pub const PATIENCE: Duration = Duration::hours(1);
+/// How often it is tried at least.
+const TRIES: u32 = 10;
 /// When it is heard again.
 const AGAIN: Duration = Duration::seconds(30);
 /// For how long comments and answers are counted.
@@ -136,9 +141,9 @@ impl Hear {
                 Heard::Pending(why) => self.wait(&ask, why, gathered, record, &mut outcome),
             }
         }
-        record
-            .tried
-            .retain(|comment, _| !record.heard.contains(comment));
+        let waits = |comment: &CommentId| !record.heard.contains(comment);
+        record.tried.retain(|comment, _| waits(comment));
+        record.tries.retain(|comment, _| waits(comment));
         gathered.place(&record.requests);
         let now = self.clock.now();
         self.store.save_record(lease, record, entries, now).await?;
@@ -159,8 +164,8 @@ impl Hear {
         record: &mut PullRecord,
         outcome: &mut Outcome,
     ) {
-        let now = self.clock.now();
-        if now - *record.tried.entry(ask.comment).or_insert(now) > PATIENCE {
+        let asked = gathered.snapshot.pull.known().is_some();
+        if asked && exhausted(record, ask, self.clock.now()) {
             record.replies.push(request::gave_up(ask, &why));
             record.heard.insert(ask.comment);
             return;
@@ -320,6 +325,14 @@ impl Hear {
         let now = self.clock.now();
         self.store.set_freeze(repo, base, freeze, entry, now).await
     }
+}
+
+/// Counts a try; whether there were enough of them.
+fn exhausted(record: &mut PullRecord, ask: &Ask, now: Timestamp) -> bool {
+    let since = *record.tried.entry(ask.comment).or_insert(now);
+    let tries = record.tries.entry(ask.comment).or_default();
+    *tries = tries.saturating_add(1);
+    now - since > PATIENCE && *tries >= TRIES
 }
 
 /// Whether the author of an ask has write access now, by GitHub's word.

@@ -52,11 +52,13 @@ pub fn missed_asks(
     memory: &mut PullMemory,
     record: &PullRecord,
 ) {
-    let Some(first_pass) = record.first_pass_at else {
-        return;
+    let later = |comment: &Comment| {
+        let first_pass = record.first_pass_at;
+        first_pass.is_some_and(|first_pass| comment.created_at > first_pass)
     };
     let missed = list.iter().filter(|comment| {
-        let counts = opened_since || comment.created_at > first_pass;
+        // The first pass hears them too: it may be the one that merges.
+        let counts = opened_since || later(comment);
         counts && !comment.edited && !record.heard.contains(&comment.id)
     });
     for ask in missed.filter_map(Ask::of) {

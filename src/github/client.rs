@@ -22,6 +22,7 @@
 //! gets no answer takes up to twice [`Timeouts::whole`]; a lease must outlast that. The App's own calls are not
 //! conditional: they are few.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
@@ -31,6 +32,7 @@ use serde_json::{Value, json};
 use super::admission::Admission;
 use super::auth::{AppKey, KeyError};
 use super::breaker::End;
+use super::carrier::Carrier;
 use super::class::{self, Class};
 use super::issuer::Published;
 use super::kept::Shelves;
@@ -155,9 +157,27 @@ impl Client {
     /// # Errors
     /// [`ClientError`] when the address cannot be used or the HTTP client cannot be built.
     pub fn new(options: ClientOptions) -> Result<Self, ClientError> {
-        Ok(Self {
-            transport: Transport::new(&options.api_url, &options.timeouts)?,
-            published: Published::new(&options.api_url, &options.timeouts)?,
+        let (url, timeouts) = (&options.api_url, &options.timeouts);
+        let transport = Transport::new(url, timeouts)?;
+        let published = Published::new(url, timeouts)?;
+        Ok(Self::of(options, transport, published))
+    }
+
+    /// A client whose requests are carried by hand; see [`carrier`](super::carrier).
+    ///
+    /// # Errors
+    /// [`ClientError::Address`].
+    pub fn over(options: ClientOptions, carrier: Arc<dyn Carrier>) -> Result<Self, ClientError> {
+        let (url, timeouts) = (&options.api_url, &options.timeouts);
+        let transport = Transport::over(url, timeouts, carrier.clone())?;
+        let published = Published::over(url, timeouts, carrier)?;
+        Ok(Self::of(options, transport, published))
+    }
+
+    fn of(options: ClientOptions, transport: Transport, published: Published) -> Self {
+        Self {
+            transport,
+            published,
             app_id: options.app_id,
             key: Live::new(options.key),
             clock: options.clock,
@@ -166,7 +186,7 @@ impl Client {
             tokens: Tokens::default(),
             admission: Admission::new(options.timeouts.between_writes),
             shelves: Shelves::default(),
-        })
+        }
     }
 
     /// The same client, counting its requests there.

@@ -17,6 +17,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
+use super::carrier::Carrier;
 use super::client::{ClientError, Timeouts};
 use super::quota::Principal;
 use super::transport::Transport;
@@ -64,6 +65,19 @@ impl Published {
         let issuer = address(api_url);
         Ok(Self {
             transport: Transport::new(&issuer, timeouts)?,
+            issuer,
+        })
+    }
+
+    /// The same way without a network.
+    pub fn over(
+        api_url: &str,
+        timeouts: &Timeouts,
+        carrier: Arc<dyn Carrier>,
+    ) -> Result<Self, ClientError> {
+        let issuer = address(api_url);
+        Ok(Self {
+            transport: Transport::over(&issuer, timeouts, carrier)?,
             issuer,
         })
     }

@@ -38,6 +38,7 @@ mod admission;
 mod allowance;
 pub mod auth;
 mod breaker;
+pub mod carrier;
 pub mod class;
 pub mod client;
 mod counted;

@@ -18,6 +18,7 @@
 //! The one thing sent again underneath is a request that a dying pooled connection never began to
 //! carry; hyper vouches for that, and GitHub has seen nothing of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -29,6 +30,7 @@ use octocrab::service::middleware::retry::RetryConfig;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
+use super::carrier::{self, Carrier};
 use super::client::{ClientError, Timeouts};
 use super::{Answer, Refused};
 use crate::telemetry::{Meters, calls};
@@ -57,10 +59,7 @@ impl Transport {
     /// Must be called within a Tokio runtime: octocrab starts a task that feeds the connection pool.
     pub fn new(api_url: &str, timeouts: &Timeouts) -> Result<Self, ClientError> {
         let (host, rest) = address(api_url)?;
-        let graphql = match rest.strip_suffix("/api/v3") {
-            Some(enterprise) => format!("{enterprise}/api/graphql"),
-            None => format!("{rest}/graphql"),
-        };
+        let graphql = graphql_beside(&rest);
         let build = |error: octocrab::Error| ClientError::Build(root_cause(&error));
         let crab = octocrab::Octocrab::builder()
             .base_uri(host)
@@ -75,6 +74,22 @@ impl Transport {
             crab,
             rest,
             graphql,
+            whole: timeouts.whole,
+            meters: Meters::default(),
+        })
+    }
+
+    /// The same way without a network. Must be called within a Tokio runtime.
+    pub fn over(
+        api_url: &str,
+        timeouts: &Timeouts,
+        carrier: Arc<dyn Carrier>,
+    ) -> Result<Self, ClientError> {
+        let (_, rest) = address(api_url)?;
+        Ok(Self {
+            crab: carrier::crab(carrier),
+            graphql: graphql_beside(&rest),
+            rest,
             whole: timeouts.whole,
             meters: Meters::default(),
         })
@@ -194,6 +209,14 @@ impl Transport {
             headers: parts.headers,
             body: body.to_bytes(),
         })
+    }
+}
+
+/// Where GraphQL is, beside a REST API.
+fn graphql_beside(rest: &str) -> String {
+    match rest.strip_suffix("/api/v3") {
+        Some(enterprise) => format!("{enterprise}/api/graphql"),
+        None => format!("{rest}/graphql"),
     }
 }
 

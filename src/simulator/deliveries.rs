@@ -13,10 +13,12 @@
 //! as in the real world: `deliver_all` returns when the outbox is empty *then*.
 
 use std::collections::BTreeSet;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use hmac::{Hmac, Mac};
 use http::Request;
 use http_body_util::{BodyExt, Full, Limited};
@@ -46,11 +48,25 @@ const HOOK: u64 = 1;
 #[derive(Debug, Default)]
 pub struct Post {
     webhook: Option<String>,
+    receiver: Option<Receiver>,
     sent: Vec<Sent>,
     /// Kept back until deliveries are next sent.
     late: Vec<Delivery>,
     /// The ids of those that somebody asked for again.
     again: BTreeSet<u64>,
+}
+
+/// The answer's status and body, if there is one.
+pub type Received = BoxFuture<'static, Option<(u16, String)>>;
+
+/// Who takes deliveries without a network.
+#[derive(Clone)]
+struct Receiver(Arc<dyn Fn(Signed) -> Received + Send + Sync>);
+
+impl std::fmt::Debug for Receiver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Receiver")
+    }
 }
 
 /// One attempt to deliver.
@@ -102,6 +118,11 @@ impl Simulator {
         self.face.post().webhook = Some(url.into());
     }
 
+    /// From now on deliveries are handed over without a network.
+    pub fn set_receiver(&self, receiver: impl Fn(Signed) -> Received + Send + Sync + 'static) {
+        self.face.post().receiver = Some(Receiver(Arc::new(receiver)));
+    }
+
     /// Where deliveries go.
     pub fn webhook(&self) -> Option<String> {
         self.face.post().webhook.clone()
@@ -140,7 +161,8 @@ impl Simulator {
     }
 
     fn has_webhook(&self) -> bool {
-        self.face.post().webhook.is_some()
+        let post = self.face.post();
+        post.webhook.is_some() || post.receiver.is_some()
     }
 
     /// Sends those that the fault plan kept back; [`Simulator::deliver_all`] begins with them.
@@ -265,15 +287,26 @@ impl Simulator {
     }
 
     async fn send(&self, delivery: &Delivery) -> usize {
-        let Some(url) = self.face.post().webhook.clone() else {
+        let (url, receiver) = {
+            let post = self.face.post();
+            (
+                post.webhook.clone().unwrap_or_default(),
+                post.receiver.clone(),
+            )
+        };
+        if url.is_empty() && receiver.is_none() {
             self.note(delivery, 0, "failed to connect to host", String::new());
             return 0;
-        };
+        }
         let signed = self.signed(delivery);
         if signed.body.len() > LARGEST {
             return 0;
         }
-        match tokio::time::timeout(PATIENCE, exchange(&url, signed)).await {
+        let answer = match receiver {
+            Some(Receiver(receive)) => receive(signed),
+            None => async move { exchange(&url, signed).await }.boxed(),
+        };
+        match tokio::time::timeout(PATIENCE, answer).await {
             Ok(Some((status, answer))) if (200..300).contains(&status) => {
                 self.note(delivery, status, "OK", answer);
             }

@@ -132,6 +132,40 @@ async fn a_hold_that_is_heard_hours_late_is_not_given_up_at_the_first_failure() 
 }
 
 #[tokio::test]
+async fn a_hold_is_not_given_up_by_a_clock_that_is_set_between_two_tries() {
+    let (stage, bob, _, pull) = cast(&asked_for()).await;
+    stage.unit_passes(&pull).await;
+    stage.says(&bob, &pull, "/merge").await;
+    fails(&stage, "GET", "/permission", 503);
+    stage.says(&bob, &pull, "/hold it is wrong").await;
+    stage.after(7_200).await;
+    stage.clear(&pull).await;
+    assert!(!stage.merged(&pull), "{}", stage.told(&pull).await);
+    stage.github.set_faults(FaultPlan::none());
+    stage.after(60).await;
+    assert_eq!(stage.outcome(&pull).await, "held");
+}
+
+#[tokio::test]
+async fn a_hold_outlives_hours_in_which_github_took_us_for_nobody() {
+    let (stage, bob, _, pull) = cast(&asked_for()).await;
+    stage.unit_passes(&pull).await;
+    stage.says(&bob, &pull, "/merge").await;
+    fails(&stage, "POST", "/access_tokens", 401);
+    // The token of before is of no use any more.
+    stage.clock.advance(Duration::hours(2));
+    let comment = stage.says(&bob, &pull, "/hold it is wrong").await;
+    for _ in 0..40 {
+        stage.after(300).await;
+    }
+    stage.github.set_faults(FaultPlan::none());
+    stage.after(3_600).await;
+    stage.clear(&pull).await;
+    assert!(!stage.merged(&pull), "{}", stage.told(&pull).await);
+    assert_eq!(stage.reactions(comment), ["+1"]);
+}
+
+#[tokio::test]
 async fn while_the_comments_cannot_be_read_nothing_merges_past_a_lost_hold() {
     let only_checks = "version: 1\ngates: { checks: { required: [unit] } }\nmerge: { when: requested, others: ready, base_branches: [main] }\n";
     let (stage, bob, _, pull) = cast(only_checks).await;

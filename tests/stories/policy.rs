@@ -1,5 +1,6 @@
 //! The policy: read at the base branch's tip, and from nowhere else.
 
+use countersign::simulator::faults::{Fault, FaultPlan};
 use countersign::simulator::{Edits, PullHandle};
 
 use crate::stage::{POLICY, Stage};
@@ -200,7 +201,6 @@ async fn a_policy_may_leave_the_merge_to_people() {
 
 #[tokio::test]
 async fn a_policy_that_cannot_be_read_is_not_the_absence_of_one() {
-    use countersign::simulator::faults::{Fault, FaultPlan};
     let stage = Stage::with_policy(LAX).await;
     let refused = Fault::Refuse(500, "Server Error");
     let plan = FaultPlan::none().with("GET", "/contents/", 500, refused);
@@ -303,6 +303,26 @@ async fn commands_that_contradict_one_another_end_in_the_safe_one() {
     assert_eq!(stage.outcome(&pull).await, "held");
     assert!(title(&stage, &pull).to_lowercase().contains("held"));
     assert_eq!(stage.merge_calls(), 0);
+}
+
+#[tokio::test]
+async fn a_check_run_that_was_found_again_is_not_made_twice_though_its_update_is_refused() {
+    let stage = Stage::new().await;
+    let refused = Fault::Refuse(403, "You have exceeded a secondary rate limit.");
+    let plan = FaultPlan::none()
+        .with("POST", "/check-runs", 1, Fault::DoneThen502)
+        .with("PATCH", "/check-runs/", 1, refused);
+    stage.github.set_faults(plan);
+    let pull = stage.open_pull().await;
+    // What was made without an answer is found, and says something else by now.
+    stage.agent.convert_to_draft(&pull).unwrap();
+    for _ in 0..5 {
+        stage.after(300).await;
+    }
+    assert_eq!(stage.github.faults_fired().len(), 2);
+    assert_eq!(stage.github.calls_to("POST", "/check-runs").len(), 1);
+    let head = pull.head().unwrap();
+    assert!(stage.our_check(&head).is_some());
 }
 
 #[tokio::test]

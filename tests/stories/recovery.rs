@@ -223,6 +223,28 @@ async fn a_hold_in_the_second_of_the_opening_is_found_by_the_list_though_its_del
     assert_eq!(stage.outcome(&pull).await, "held");
 }
 
+#[tokio::test]
+async fn a_hold_from_before_the_first_pass_is_heard_by_that_pass_though_every_delivery_is_lost() {
+    let stage = Stage::new().await;
+    no_list(&stage);
+    let pull = stage.offer();
+    let head = pull.head().unwrap();
+    let actions = stage.github.actions();
+    actions.pass(&stage.shop, &head, "unit").unwrap();
+    let report = stage.evidence(&pull).block();
+    let (codex, shop) = (&stage.codex, &stage.shop);
+    let said = codex.report(shop, &head, "verification", "success", &report);
+    said.unwrap();
+    stage.alice.comment(&pull, "/hold not on a Friday").unwrap();
+    stage.github.lose_pending();
+    stage.clock.advance(chrono::Duration::seconds(300));
+    let list = [(Key::Repo(stage.repo_id()), Confirm::IfNeeded)];
+    stage.store.wake(&list, stage.clock.now()).await.unwrap();
+    stage.settle().await;
+    assert!(!stage.merged(&pull), "{}", stage.told(&pull).await);
+    assert_eq!(stage.outcome(&pull).await, "held");
+}
+
 /// So many pull requests, of which the deliveries tell.
 async fn open_many(stage: &Stage, many: usize) {
     for n in 0..many {

@@ -105,6 +105,20 @@ impl Stage {
         github.lock().behaviour.mergeable_null_reads = 0;
         let api_url = github.serve().await.unwrap();
         let app = product(&github, &api_url, store.clone(), clock.clone()).await;
+        let stage = Self::set_up(policy, github, app, store, clock, api_url);
+        stage.settle().await;
+        stage
+    }
+
+    /// A repository and people, before a product that may run anywhere.
+    pub fn set_up(
+        policy: &str,
+        github: Simulator,
+        app: App,
+        store: Arc<dyn Store>,
+        clock: Clock,
+        api_url: String,
+    ) -> Self {
         let alice = github.user("alice");
         let agent = github.other_app("acme-agent");
         let codex = github.other_app("codex-verify");
@@ -119,7 +133,7 @@ impl Stage {
             shop.allow(app, Permission::Write).unwrap();
         }
         shop.install_app(&alice).unwrap();
-        let stage = Self {
+        Self {
             github,
             clock,
             store,
@@ -130,9 +144,7 @@ impl Stage {
             codex,
             twin,
             api_url,
-        };
-        stage.settle().await;
-        stage
+        }
     }
 
     /// The product anew over the same store, as after a restart.

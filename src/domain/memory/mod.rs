@@ -216,6 +216,8 @@ pub struct PullRecord {
     pub heard: BTreeSet<CommentId>,
     /// Comments whose commands wait, and since when they were tried.
     pub tried: BTreeMap<CommentId, Timestamp>,
+    /// How often.
+    pub tries: BTreeMap<CommentId, u32>,
     /// What their authors are still to be told.
     pub replies: Vec<Reply>,
     /// When answers were written, of the last hour.

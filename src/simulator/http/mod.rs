@@ -51,6 +51,7 @@ use super::world::World;
 
 pub use limits::Limits;
 use limits::Quotas;
+pub use pipeline::Outcome;
 use reply::Reply;
 
 /// A call that was made.

@@ -31,11 +31,15 @@ const LARGEST: usize = 4 * 1024 * 1024;
 pub struct Ended;
 
 /// How a call comes out.
-enum Outcome {
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is answered.
     Answered(Response<Full<Bytes>>),
     /// Answered, but for the second half of the body.
     Cut(Response<Full<Bytes>>),
+    /// Nothing is ever said.
     Silence,
+    /// The connection ends.
     Reset,
 }
 
@@ -67,11 +71,7 @@ async fn answer(
     // No handle is held while nothing is said: the simulator may go meanwhile.
     let outcome = {
         let github = github.meet().ok_or(Ended)?;
-        let page = issuer::page(&github, &parts);
-        match page.or_else(|| site::page(&github, &parts, &body)) {
-            Some(page) => Outcome::Answered(page),
-            None => github.take(&parts, &body),
-        }
+        github.answer(&parts, &body)
     };
     match outcome {
         Outcome::Answered(response) => Ok(response.map(whole)),
@@ -95,6 +95,15 @@ async fn half(response: Response<Full<Bytes>>) -> Result<Response<BoxBody<Bytes,
 }
 
 impl Simulator {
+    /// What becomes of one request, without a network: for whoever holds both ends.
+    pub fn answer(&self, parts: &Parts, body: &[u8]) -> Outcome {
+        let page = issuer::page(self, parts);
+        match page.or_else(|| site::page(self, parts, body)) {
+            Some(page) => Outcome::Answered(page),
+            None => self.take(parts, body),
+        }
+    }
+
     fn take(&self, parts: &Parts, body: &[u8]) -> Outcome {
         let (method, path) = (parts.method.as_str(), parts.uri.path());
         let found = routes::find(method, path);
