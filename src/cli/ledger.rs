@@ -30,7 +30,12 @@ pub enum LedgerCommand {
         #[arg(long, value_name = "URL", default_value = "https://github.com")]
         github_url: String,
         /// Who verified, for the statements: the server's public address.
-        #[arg(long, env = "COUNTERSIGN_PUBLIC_URL", value_name = "URL")]
+        #[arg(
+            long,
+            env = "COUNTERSIGN_PUBLIC_URL",
+            hide_env_values = true,
+            value_name = "URL"
+        )]
         public_url: Option<String>,
         #[command(flatten)]
         database: DatabaseArg,

@@ -24,7 +24,7 @@ mod simulate;
 mod stops;
 mod verify;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -173,6 +173,16 @@ enum EvidenceCommand {
 
 /// Parses words and runs the command they name.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    // The parser would complain of "arguments" here, and nobody has typed any.
+    if let Some((name, _)) =
+        std::env::vars_os().find(|(name, value)| ours(name) && value.to_str().is_none())
+    {
+        eprintln!(
+            "countersign: {} is not text in UTF-8: set it anew",
+            name.display()
+        );
+        return ExitCode::from(Exit::Usage.code());
+    }
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => {
@@ -213,6 +223,10 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(complaint.exit.code())
         }
     }
+}
+
+fn ours(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"COUNTERSIGN_")
 }
 
 /// How a command ends: with an answer that was printed, or with a complaint.

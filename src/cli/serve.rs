@@ -15,13 +15,13 @@ use crate::clock::Clock;
 use crate::github::auth::AppKey;
 use crate::github::{Client, ClientOptions, Timeouts};
 use crate::settings::again::Again;
-use crate::settings::{self, CredentialArgs, Credentials, ServeArgs, Settings};
+use crate::settings::{self, CredentialArgs, Credentials, ServeArgs, Settings, env_file};
 use crate::telemetry::{self, Meters};
 use crate::web::{self, Addresses};
 
 /// Runs the server until it is told to stop.
 pub async fn run(args: ServeArgs) -> Ended {
-    let held = signals::dotenv().unwrap_or_default();
+    let held = env_file::read().unwrap_or_default();
     let again = Again::new(args.clone(), held);
     let settings = Settings::from_args(args)
         .map_err(|complaints| Complaint::new(Exit::Usage, settings::report(&complaints)))?;

@@ -8,14 +8,10 @@
 //! Only keys, secrets and the API token are read again: [`Settings`] is whole, and the caller takes these
 //! of it. Everything else needs a restart.
 
-use std::collections::HashMap;
-
 use secrecy::{ExposeSecret, SecretString};
 
+use super::env_file::Dotenv;
 use super::{Complaint, ServeArgs, Settings};
-
-/// What a `.env` file says.
-pub type Dotenv = HashMap<String, String>;
 
 /// What the server was told when it started.
 #[derive(Clone)]

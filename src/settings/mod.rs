@@ -2,7 +2,8 @@
 //!
 //! Nobody should have to start a server five times to learn of five mistakes. So nothing here stops at
 //! the first one: each setting is read by itself, and what is wrong with it becomes a [`Complaint`]
-//! that says what to do. A complaint never repeats the value of a setting that may hold a secret.
+//! that says what to do. A complaint never repeats the value of a setting that may hold a secret, and of any
+//! other only what no key or secret looks like: they do get into the wrong setting.
 //!
 //! Flags win over the environment (clap's rule); the binary reads a `.env` file into the environment
 //! before. Whether the private key is one that signs, and whether the App's id fits it, only the
@@ -10,6 +11,7 @@
 
 pub mod again;
 mod args;
+pub mod env_file;
 mod live;
 mod read;
 

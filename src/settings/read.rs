@@ -95,6 +95,23 @@ pub(super) fn settings(args: ServeArgs) -> Result<Settings, Vec<Complaint>> {
     }
 }
 
+/// The most characters of a value that a complaint repeats. Secrets are longer, or too weak to be one.
+const REPEATED: usize = 20;
+
+/// A value, as a complaint repeats it.
+fn shown(text: &str) -> String {
+    match text.chars().count() {
+        ..=REPEATED => format!("{text:?}"),
+        long => format!("a text of {long} characters"),
+    }
+}
+
+/// Whether this is a key's text: in PEM, or its base64, which no path is as long as. Put where the path
+/// belongs it would be repeated as the name of a file that is not there.
+fn is_key(text: &str) -> bool {
+    text.contains("-----BEGIN") || text.chars().count() > 600
+}
+
 /// A text that says something.
 fn given(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned())
@@ -114,7 +131,7 @@ fn app_id(text: Option<String>) -> Read<AppId> {
         let problem = if text.starts_with("Iv") {
             "is the App's client id; its number is needed.".to_owned()
         } else {
-            format!("is not a positive whole number: {text:?}.")
+            format!("is not a positive whole number: {}.", shown(&text))
         };
         Complaint::new(SETTING, problem, REMEDY)
     })
@@ -144,6 +161,13 @@ fn private_key(text: Option<SecretString>, path: Option<String>) -> Read<SecretS
             ));
         }
     };
+    if is_key(&path) {
+        return Err(Complaint::new(
+            PATH,
+            "holds a key's text, not the path of its file.",
+            format!("Set {TEXT} to the text instead, or {PATH} to the file."),
+        ));
+    }
     let remedy = "Set it to a readable file that holds the App's private key in PEM.";
     match std::fs::read_to_string(&path) {
         Ok(key) if key.trim().is_empty() => Err(Complaint::new(
@@ -232,7 +256,7 @@ fn listen(text: &str) -> Read<SocketAddr> {
     text.parse().map_err(|_| {
         Complaint::new(
             "COUNTERSIGN_LISTEN",
-            format!("is not an IP address with a port: {text:?}."),
+            format!("is not an IP address with a port: {}.", shown(text)),
             format!("Set it to one such as {LISTEN}, or 0.0.0.0:8137 inside a container."),
         )
     })
@@ -269,7 +293,7 @@ fn log(text: Option<String>) -> Read<String> {
         Ok(_) => Ok(text),
         Err(error) => Err(Complaint::new(
             "COUNTERSIGN_LOG",
-            format!("is not understood: {text:?} ({error})."),
+            format!("is not understood: {} ({error}).", shown(&text)),
             "Set it to error, warn, info, debug or trace, or to directives such as \
              info,countersign::webhook=debug.",
         )),
@@ -282,7 +306,7 @@ fn log_format(text: Option<&str>) -> Read<LogFormat> {
         Some("json") => Ok(LogFormat::Json),
         Some(other) => Err(Complaint::new(
             "COUNTERSIGN_LOG_FORMAT",
-            format!("is neither text nor json: {other:?}."),
+            format!("is neither text nor json: {}.", shown(other)),
             "Set it to one of the two, or leave it out for text.",
         )),
     }
@@ -292,11 +316,12 @@ fn sweep_interval(text: &str) -> Read<Duration> {
     const REMEDY: &str = "Set it to a number with s, m, h or d, such as 90s, 10m or 4h, from 30s \
                           to 1d.";
     let complain = |problem: String| Complaint::new("COUNTERSIGN_SWEEP_INTERVAL", problem, REMEDY);
-    let seconds = seconds(text).ok_or_else(|| complain(format!("is not a duration: {text:?}.")))?;
+    let seconds =
+        seconds(text).ok_or_else(|| complain(format!("is not a duration: {}.", shown(text))))?;
     if (LEAST_SWEEP..=MOST_SWEEP).contains(&seconds) {
         Ok(Duration::from_secs(seconds))
     } else {
-        Err(complain(format!("is out of bounds: {text:?}.")))
+        Err(complain(format!("is out of bounds: {}.", shown(text))))
     }
 }
 
@@ -307,7 +332,7 @@ fn retention(text: &str) -> Read<Duration> {
         .ok_or_else(|| {
             Complaint::new(
                 "COUNTERSIGN_RETENTION",
-                format!("is not a duration from 7d to 3650d: {text:?}."),
+                format!("is not a duration from 7d to 3650d: {}.", shown(text)),
                 "Set it to a number of days, such as 30d, or leave it out for that.",
             )
         })
@@ -337,7 +362,7 @@ fn shadow(text: Option<&str>) -> Read<bool> {
         // Taking an unknown word for "false" would write to GitHub against somebody's will.
         Some(other) => Err(Complaint::new(
             "COUNTERSIGN_SHADOW",
-            format!("is neither true nor false: {other:?}."),
+            format!("is neither true nor false: {}.", shown(other)),
             "Set it to true to write nothing to GitHub, or leave it out.",
         )),
     }

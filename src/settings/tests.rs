@@ -393,3 +393,48 @@ fn settings_show_no_secret_when_they_are_printed() {
     assert!(!format!("{args:?}").contains("hunter2"));
     assert!(!format!("{:?}", understood(args)).contains("hunter2"));
 }
+
+#[test]
+fn a_key_or_secret_in_the_place_of_any_other_setting_is_not_repeated() {
+    let key = format!(
+        "-----BEGIN PRIVATE KEY-----\n{}\n",
+        "MIIEvAIBADANhunter2".repeat(90)
+    );
+    let secrets = [
+        key.clone(),
+        key.replace('\n', "\\n"),
+        "MIIEvAIBADANhunter2".repeat(90),
+        format!("{}hunter2", "0123456789abcdef".repeat(4)),
+    ];
+    for secret in &secrets {
+        let put = |at: &dyn Fn(&mut ServeArgs)| {
+            let mut args = least();
+            at(&mut args);
+            let told =
+                Settings::from_args(args).map_or_else(|told| report(&told), |_| String::new());
+            assert!(!told.contains("hunter2"), "{told}");
+        };
+        let it = || Some(secret.clone());
+        put(&|args| args.credentials.app_id = it());
+        put(&|args| args.credentials.github_api_url = it());
+        put(&|args| args.listen = it());
+        put(&|args| args.public_url = it());
+        put(&|args| args.database_url = it().map(Into::into));
+        put(&|args| args.log = it());
+        put(&|args| args.log_format = it());
+        put(&|args| args.sweep_interval = it());
+        put(&|args| args.retention = it());
+        put(&|args| args.shadow = it());
+    }
+    // A path is what a complaint must name; a key is none.
+    for key in &secrets[..3] {
+        let mut args = least();
+        args.credentials.private_key = None;
+        args.credentials.private_key_path = Some(key.clone());
+        let told = report(&Settings::from_args(args).unwrap_err());
+        assert!(
+            !told.contains("hunter2") && told.contains("not the path"),
+            "{told}"
+        );
+    }
+}

@@ -140,6 +140,7 @@ pub fn router(state: WebState) -> Router {
         .route("/assets/style.css", get(style))
         .route("/healthz", get(healthy))
         .route("/readyz", get(ready))
+        .fallback(pages::no_such_page)
         .layer(axum::middleware::map_response(with_headers))
         .with_state(state)
 }

@@ -155,6 +155,16 @@ pub(super) fn lost(state: &WebState, lost: &Lost) -> Response {
     page(lost.status(), &message)
 }
 
+/// For every address that leads nowhere. It tells nothing of anybody: it asks for no token.
+pub(super) async fn no_such_page() -> Response {
+    let message = Message {
+        signed_in: false,
+        title: "Not found",
+        text: "There is no such page.",
+    };
+    page(StatusCode::NOT_FOUND, &message)
+}
+
 /// What is on record, or `None` where nothing is, or nothing this version can read: the next pass
 /// writes it anew.
 fn told(record: &PullRecord) -> Option<Told> {

@@ -574,6 +574,10 @@ async fn what_is_not_known_is_answered_with_what_to_do() {
     let page = get(&state(full()), "/repos/acme/shop/pulls/7").await;
     assert_eq!(page.status, StatusCode::NOT_FOUND);
     assert!(page.body.contains("is not known here"), "{}", page.body);
+    let nowhere = get(&state(full()), "/nope").await;
+    assert_eq!(nowhere.status, StatusCode::NOT_FOUND);
+    assert!(nowhere.body.contains("There is no such page."));
+    assert!(nowhere.headers.contains_key("content-security-policy"));
 }
 
 #[tokio::test]

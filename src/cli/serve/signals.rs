@@ -17,17 +17,8 @@ use crate::cli::Exit;
 use crate::cli::stops::Stops;
 use crate::github::auth::AppKey;
 use crate::github::{Client, Reads, Refused};
-use crate::settings::again::{Again, Dotenv};
-use crate::settings::{self, Settings};
-
-/// What `.env` holds; a file that is not there holds nothing.
-pub fn dotenv() -> Result<Dotenv, dotenvy::Error> {
-    match dotenvy::dotenv_iter() {
-        Ok(lines) => lines.collect(),
-        Err(error) if error.not_found() => Ok(Dotenv::new()),
-        Err(error) => Err(error),
-    }
-}
+use crate::settings::again::Again;
+use crate::settings::{self, Settings, env_file};
 
 /// Says when to stop, and ends the process when it is told so twice.
 pub async fn stop(mut stops: Stops, stop: watch::Sender<bool>) {
@@ -84,7 +75,7 @@ async fn read(
     again: &Again,
     candidate: &(impl Fn(&Settings) -> Result<Client, String> + Send + Sync + 'static),
 ) -> Result<(Settings, AppKey), String> {
-    let holds = dotenv().map_err(|_| "the .env file cannot be read: mend its lines".to_owned())?;
+    let holds = env_file::read().map_err(|error| error.to_string())?;
     let settings = again
         .read(&holds)
         .map_err(|complaints| settings::report(&complaints))?;

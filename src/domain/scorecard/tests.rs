@@ -234,9 +234,9 @@ fn an_outage_a_silence_and_a_rejection_are_three_figures() {
     let table: Vec<_> = table.take_while(|line| !line.is_empty()).collect();
     insta::assert_snapshot!(table.join("\n"), @r"
     | Verifications by | Asked | Approved | Rejected | Could not say | Unavailable | Silent |
-    |---|---|---|---|---|---|---|
-    | google | 2 | 0 | 1 | 0 | 0 | 0 |
-    | openai | 2 | 0 | 0 | 1 | 1 | 1 |
-    | zeta | 1 | 0 | 0 | 0 | 1 | 0 |
+    |------------------|-------|----------|----------|---------------|-------------|--------|
+    | google           | 2     | 0        | 1        | 0             | 0           | 0      |
+    | openai           | 2     | 0        | 0        | 1             | 1           | 1      |
+    | zeta             | 1     | 0        | 0        | 0             | 1           | 0      |
     ");
 }
