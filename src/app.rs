@@ -157,9 +157,11 @@ impl App {
             intake: Mutex::new(intake),
             worker,
             sweep,
-            routes: web::router(state)
-                .merge(webhook.routes())
-                .merge(posting.routes()),
+            routes: web::strict(
+                web::router(state)
+                    .merge(webhook.routes())
+                    .merge(posting.routes()),
+            ),
             keys,
             retention: None,
             store: kept,

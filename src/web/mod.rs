@@ -96,7 +96,7 @@ pub fn github_pages(api_url: &str) -> String {
         .to_owned()
 }
 
-/// Headers on every answer, unless it brings its own.
+/// Headers on every answer ([`strict`]), unless it brings its own.
 const HEADERS: [(HeaderName, &str); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -141,8 +141,12 @@ pub fn router(state: WebState) -> Router {
         .route("/healthz", get(healthy))
         .route("/readyz", get(ready))
         .fallback(pages::no_such_page)
-        .layer(axum::middleware::map_response(with_headers))
         .with_state(state)
+}
+
+/// The routes, with strict headers on every answer of theirs, refusals and the unknown included.
+pub fn strict(routes: Router) -> Router {
+    routes.layer(axum::middleware::map_response(with_headers))
 }
 
 async fn with_headers(mut response: Response) -> Response {

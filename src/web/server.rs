@@ -1,9 +1,10 @@
 //! Serves HTTP: the loop around the routes.
 //!
 //! Written out instead of taken from axum, because a server on the open net must not wait for ever.
-//! Half a request holds a connection until the header time-out, no longer; a shutdown waits for
-//! requests in hand until the drain time-out, no longer; and there is a bound to how many connections
-//! are open at once (the others wait in the system's queue). HTTP/1 only: GitHub delivers in HTTP/1,
+//! Half a head holds a connection until the header time-out, half a body until the request's, whoever asks
+//! for it; a peer that takes nothing of its answers is cut off; a shutdown waits for requests in hand until
+//! the drain time-out, no longer; and there is a bound to how many connections are open at once (the
+//! others wait in the system's queue). HTTP/1 only: GitHub delivers in HTTP/1,
 //! and whatever stands in front speaks it.
 //!
 //! When it is told to stop it closes its listener at once, so that whoever asks anew whether it is ready is
@@ -13,7 +14,8 @@
 //! not noticed yet: a stop would take longer by a guess, and a delivery that is refused is asked for again
 //! by the sweep.
 //!
-//! Left out on purpose: TLS (a proxy's work), and a time-out for handlers (each knows its own).
+//! Left out on purpose: TLS (a proxy's work). A peer that takes its answer byte by byte is a peer; only one
+//! that takes none is cut off, and what an answer holds is bounded.
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::Request;
+use axum::http::{Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -33,7 +35,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
-use tower::ServiceExt as _;
+use tokio_io_timeout::TimeoutStream;
+use tower::{Layer as _, ServiceExt as _};
+use tower_http::timeout::TimeoutLayer;
 
 /// After a failed `accept` (no file descriptors left, mostly).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
@@ -59,6 +63,11 @@ impl Stopping {
 pub struct Limits {
     /// A request's head must be complete within this, and a connection may idle so long.
     pub header: Duration,
+    /// A request must be answered within this, its body's coming included; routes that read bodies may be
+    /// stricter.
+    pub request: Duration,
+    /// An answer of which the peer takes nothing for so long is given up, and its connection with it.
+    pub stalled: Duration,
     /// Connections open at once.
     pub connections: usize,
     /// On shutdown, requests in hand have so long.
@@ -69,6 +78,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             header: Duration::from_secs(10),
+            request: Duration::from_secs(60),
+            stalled: Duration::from_secs(20),
             connections: 1024,
             drain: Duration::from_secs(10),
         }
@@ -159,18 +170,26 @@ async fn converse(
     mut shutdown: watch::Receiver<bool>,
 ) {
     let stopping = Stopping(shutdown.clone());
-    let routes = routes.map_request(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(stopping.clone());
-        if let Some(peer) = peer {
-            request.extensions_mut().insert(peer);
-        }
-        request
-    });
+    let in_time = TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, limits.request);
+    let routes = in_time
+        .layer(routes)
+        .map_request(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(stopping.clone());
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(peer);
+            }
+            request
+        });
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(limits.stalled));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header)
         .keep_alive(true)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+        .serve_connection(
+            TokioIo::new(Box::pin(stream)),
+            TowerToHyperService::new(routes),
+        );
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

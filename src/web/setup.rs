@@ -34,7 +34,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tokio::sync::{mpsc, oneshot};
 
-use super::with_headers;
+use super::strict;
 
 const STYLE: &str = include_str!("assets/style.css");
 
@@ -137,14 +137,14 @@ pub fn router(
         arrivals,
     };
     let by_address = axum::middleware::from_fn_with_state(desk.clone(), by_address_alone);
-    Ok(Router::new()
+    let routes = Router::new()
         .route("/", get(form))
         .route(CREATED, get(created))
         // Browsers ask for it unasked.
         .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
         .layer(by_address)
-        .layer(axum::middleware::map_response(with_headers))
-        .with_state(desk))
+        .with_state(desk);
+    Ok(strict(routes))
 }
 
 /// Where GitHub sends people back to, below the address.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use shelf::{Shelf, entry};
 use tower::ServiceExt;
 
-use super::{Addresses, WebState, github_pages, router};
+use super::{Addresses, WebState, github_pages, router, strict};
 use crate::clock::Clock;
 use crate::domain::facts::PullRequest;
 use crate::domain::model::Timestamp;
@@ -70,7 +70,10 @@ impl Answer {
 }
 
 async fn send(state: &WebState, request: Request<Body>) -> Answer {
-    let response = router(state.clone()).oneshot(request).await.unwrap();
+    let response = strict(router(state.clone()))
+        .oneshot(request)
+        .await
+        .unwrap();
     let (parts, body) = response.into_parts();
     let bytes = to_bytes(body, usize::MAX).await.unwrap();
     Answer {

@@ -213,11 +213,11 @@ fn check_json(body: &[u8]) -> Result<(), Rejection> {
 }
 
 async fn take(State(webhook): State<Arc<Webhook>>, headers: HeaderMap, body: Body) -> Response {
-    // For the log only; it proves nothing before the signature does.
-    let delivery = headers
-        .get(DELIVERY)
-        .and_then(|id| id.to_str().ok())
-        .unwrap_or_default();
+    // For the log only; it proves nothing before the signature does. What is no id is not repeated: anybody
+    // could fill the log with it.
+    let id = headers.get(DELIVERY).and_then(|id| id.to_str().ok());
+    let id = id.and_then(|id| DeliveryId::parse(id).ok());
+    let delivery = id.as_ref().map_or("of no id", DeliveryId::as_str);
     let event = headers
         .get(EVENT)
         .and_then(|name| name.to_str().ok())

@@ -1,9 +1,12 @@
 //! Deliveries: lost, doubled, late, unreadable; and the places where the App may not act for a while.
 
+use axum::body::Body;
 use countersign::domain::ledger::Kind;
 use countersign::simulator::faults::FaultPlan;
 use countersign::simulator::{MergeMethod, PullHandle};
+use http::Request;
 use serde_json::json;
+use tower::ServiceExt as _;
 
 use crate::stage::Stage;
 
@@ -265,4 +268,40 @@ async fn a_merged_pull_request_is_not_merged_again_by_a_late_success() {
     stage.sweep().await;
     assert_eq!(stage.merge_calls(), 0);
     assert_eq!(stage.ledger(Kind::MergedPastGate).await.len(), 1);
+}
+
+#[tokio::test]
+async fn every_answer_of_the_server_carries_strict_headers_whoever_is_refused() {
+    let stage = Stage::new().await;
+    let ask = async |method: &str, path: &str| {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.body(Body::from("{}")).unwrap();
+        stage.app.routes().oneshot(request).await.unwrap()
+    };
+    for (method, path, status) in [
+        ("POST", "/webhook", 401),
+        ("GET", "/webhook", 405),
+        ("POST", "/evidence", 401),
+        ("GET", "/evidence", 405),
+        ("GET", "/", 200),
+        ("GET", "/nowhere", 404),
+        ("GET", "/api/v1/nowhere", 404),
+        ("DELETE", "/healthz", 405),
+        ("GET", "/metrics", 200),
+    ] {
+        let answer = ask(method, path).await;
+        assert_eq!(answer.status().as_u16(), status, "{method} {path}");
+        let told = |name: &str| {
+            answer
+                .headers()
+                .get(name)
+                .map(|value| value.to_str().unwrap())
+        };
+        let strict = told("x-content-type-options") == Some("nosniff")
+            && told("referrer-policy") == Some("no-referrer")
+            && told("cache-control").is_some()
+            && told("content-security-policy")
+                .is_some_and(|policy| policy.contains("default-src 'none'"));
+        assert!(strict, "{method} {path}: {:?}", answer.headers());
+    }
 }

@@ -125,7 +125,6 @@ impl Posting {
         Router::new()
             .route("/evidence", post(take))
             .layer(DefaultBodyLimit::disable())
-            .layer(axum::middleware::map_response(super::with_headers))
             .with_state(Arc::new(self))
     }
 

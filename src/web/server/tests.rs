@@ -1,6 +1,6 @@
 //! The server as peers meet it, kind and unkind ones.
 
-use axum::routing::get;
+use axum::routing::{get, post};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -73,6 +73,32 @@ async fn a_connection_that_says_nothing_is_given_up_after_its_time() {
         "{:?}",
         before.elapsed()
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_a_body_is_given_up_after_its_time_whichever_route_reads_it() {
+    let routes = Router::new().route("/", post(|body: String| async { body }));
+    let (mut ours, _stop, talk) = talk(routes);
+    let half = b"POST / HTTP/1.1\r\nhost: here\r\ncontent-length: 100\r\n\r\nhalf";
+    ours.write_all(half).await.unwrap();
+    let before = Instant::now();
+    let told = answer(&mut ours).await;
+    assert!(told.starts_with("HTTP/1.1 408"), "{told}");
+    talk.await.unwrap();
+    let took = before.elapsed();
+    assert!(took <= Duration::from_secs(71), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_takes_no_answer_is_cut_off() {
+    let large = "x".repeat(1024 * 1024);
+    let routes = Router::new().route("/", get(move || async move { large }));
+    let (mut ours, _stop, talk) = talk(routes);
+    ours.write_all(REQUEST).await.unwrap();
+    let before = Instant::now();
+    talk.await.unwrap();
+    let took = before.elapsed();
+    assert!(took <= Duration::from_secs(21), "{took:?}");
 }
 
 #[tokio::test]
