@@ -116,7 +116,10 @@ impl Watch {
     pub async fn look(&self) -> Vec<Alarm> {
         let now = self.clock.now();
         let github = self.state().github.clone();
-        let read = read(&*self.store, now, self.about, github).await;
+        let read = match self.store.ping().await {
+            Ok(()) => read(&*self.store, now, self.about, github).await,
+            Err(error) => Err(error),
+        };
         let mut state = self.state();
         let found = match read {
             Ok(mut facts) => {
@@ -127,7 +130,10 @@ impl Watch {
             }
             Err(error) => {
                 tracing::debug!(%error, "alarms could not be looked for");
-                vec![alarms::database()]
+                // What stood is neither over nor seen: it stands until somebody can look.
+                let stood = state.standing.iter().cloned();
+                let others = stood.filter(|alarm| alarm.kind != Kind::Database);
+                std::iter::once(alarms::database()).chain(others).collect()
             }
         };
         tell(&state.standing, &found);

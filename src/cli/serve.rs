@@ -19,6 +19,10 @@ use crate::settings::{self, CredentialArgs, Credentials, ServeArgs, Settings, en
 use crate::telemetry::{self, Meters};
 use crate::web::{self, Addresses};
 
+/// What is said at the start, and whenever the token goes.
+const OPEN_TO_ALL: &str =
+    "COUNTERSIGN_API_TOKEN is not set: whoever reaches this address sees the dashboard";
+
 /// Runs the server until it is told to stop.
 pub async fn run(args: ServeArgs) -> Ended {
     let held = env_file::read().unwrap_or_default();
@@ -47,9 +51,7 @@ pub async fn run(args: ServeArgs) -> Ended {
         "serving"
     );
     if settings.api_token.is_none() {
-        tracing::warn!(
-            "COUNTERSIGN_API_TOKEN is not set: whoever reaches this address sees the dashboard"
-        );
+        tracing::warn!("{OPEN_TO_ALL}");
     }
     let app = App::new(Parts {
         store,

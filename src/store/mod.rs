@@ -468,7 +468,7 @@ pub trait Store: Send + Sync {
     async fn prune(&self, keep: Keep, limit: u32) -> Stored<u64>;
     /// How much is kept; costs little however much that is.
     async fn figures(&self) -> Stored<Figures>;
-    /// Whether the database answers.
+    /// Whether the database answers and takes what is written: a full disk answers whoever only reads.
     async fn ping(&self) -> Stored<()>;
     /// Ends when another process may have woken keys; never, where only this one can. A hint: no wake
     /// rests on it.

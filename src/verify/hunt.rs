@@ -62,6 +62,17 @@ impl Bounds {
             fixed: true,
         })
     }
+
+    /// What the head gets that passed once and is asked again. A mutant may hang; the head is known to end, and
+    /// only a machine that got slower makes it late.
+    fn for_the_head(self) -> Self {
+        let times = if self.fixed { 2 } else { 10 };
+        Self {
+            build: self.build.saturating_mul(times),
+            test: self.test.saturating_mul(times),
+            fixed: true,
+        }
+    }
 }
 
 /// What a hunt needs.
@@ -277,29 +288,32 @@ impl Hunt<'_> {
         Ok(())
     }
 
-    /// Builds and tests the head once more; why it is not what it was.
+    /// Builds and tests the head once more; why it is not what it was. It has more time than any mutant: a
+    /// machine that others load meanwhile must not void what was seen.
     pub(super) async fn changed(&self, workshop: &Workshop) -> Result<Option<String>, String> {
-        let mut told = String::new();
+        let late = |what: &str| {
+            format!(
+                "{what} of the head ran out of time when it was run again where mutants ran, so the kills show \
+                 nothing: the machine is much slower than it was, or something that a run leaves behind holds it \
+                 up; verify again, with --timeout for a machine whose load rises"
+            )
+        };
+        let bounds = self.bounds.for_the_head();
         if let Some(build) = &self.commands.build {
-            let built = workshop.run(build, self.bounds.build * 2).await?;
-            if built.end != End::Code(0) {
-                told = format!("the build: {}", built.end.told());
+            let built = workshop.run(build, bounds.build).await?;
+            match built.end {
+                End::Code(0) => {}
+                End::TimedOut => return Ok(Some(late("the build"))),
+                end => return Ok(Some(unlike(&format!("the build: {}", end.told())))),
             }
         }
-        if told.is_empty() {
-            let tests = self.tests(workshop, self.bounds.test * 2).await?;
-            told = match reading::health(&tests) {
-                Health::Green => return Ok(None),
-                Health::Red(names) => names.first().cloned().unwrap_or_default(),
-                Health::Unclear(why) => why,
-                Health::TimedOut => "out of time".to_owned(),
-            };
-        }
-        Ok(Some(format!(
-            "the head's own tests do not pass any more when they are run again where mutants ran ({told}), so \
-             the kills show nothing: something that a run leaves behind (a file, a row in a table, a process), \
-             or chance, makes them fail; have the tests begin from nothing, then verify again"
-        )))
+        let tests = self.tests(workshop, bounds.test).await?;
+        Ok(match reading::health(&tests) {
+            Health::Green => None,
+            Health::Red(names) => Some(unlike(names.first().map_or("", String::as_str))),
+            Health::Unclear(why) => Some(unlike(&why)),
+            Health::TimedOut => Some(late("a run of the tests")),
+        })
     }
 
     /// Everything at one place.
@@ -462,6 +476,15 @@ impl Hunt<'_> {
     }
 }
 
+/// Why a head that passed and does not any more takes the worth from the kills.
+fn unlike(told: &str) -> String {
+    format!(
+        "the head's own tests do not pass any more when they are run again where mutants ran ({told}), so the \
+         kills show nothing: something that a run leaves behind (a file, a row in a table, a process), or \
+         chance, makes them fail; have the tests begin from nothing, then verify again"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -491,5 +514,8 @@ mod tests {
             ..bounds
         };
         assert!(fixed.once_more(MutantStatus::Timeout).is_none());
+        // The head is known to end: a slower machine alone makes it late.
+        assert_eq!(bounds.for_the_head().test, seconds(300));
+        assert_eq!(fixed.for_the_head().test, seconds(60));
     }
 }

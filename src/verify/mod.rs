@@ -286,7 +286,9 @@ async fn yard(
     }
     let empty = folder.path().join("empty");
     std::fs::write(&empty, "").map_err(|error| Fault::Internal(error.to_string()))?;
-    let shown = vec![origin.objects.clone()];
+    let mut shown = vec![origin.objects.clone()];
+    let build = request.commands.build.as_deref().unwrap_or_default();
+    shown.extend(sandbox::named_below_tmp(&[build, &request.commands.test]));
     let walls = sandbox::Walls::find(request.sandbox, &origin.git_dir, shown, empty).await;
     let walls = walls.map_err(Fault::Use)?;
     match &walls {

@@ -241,6 +241,23 @@ pub(super) fn environment(
     kept
 }
 
+/// What the commands name below `/tmp`, up to the first folder there: a tool that lies beside its libraries.
+/// The walls give commands a `/tmp` of their own, and a command that names its tool by a path there would
+/// find nothing: to a reader that is a head that does not build.
+pub(super) fn named_below_tmp(commands: &[&str]) -> Vec<PathBuf> {
+    let ends = |c: char| c.is_whitespace() || "\"'=:;,()&|<>`".contains(c);
+    let words = commands.iter().flat_map(|line| line.split(ends));
+    let mut found: Vec<_> = words
+        .filter_map(|word| word.strip_prefix("/tmp/")?.split('/').next())
+        .filter(|name| !["", ".", ".."].contains(name))
+        .map(|name| Path::new("/tmp").join(name))
+        .filter(|path| path.symlink_metadata().is_ok_and(|it| !it.is_symlink()))
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
 impl Walls {
     /// Finds out what works here.
     ///
@@ -370,6 +387,16 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tool_below_tmp_that_a_command_names_is_shown_with_what_lies_beside_it() {
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        let tool = folder.path().join("bin/tsc").display().to_string();
+        let found = |line: &str| named_below_tmp(&[line, "make"]);
+        assert_eq!(found(&format!("node '{tool}' -p .")), [folder.path()]);
+        assert_eq!(found(&format!("TOOL={tool} {tool}")), [folder.path()]);
+        assert!(found("cat /tmp/ /tmp/../etc/passwd /tmp/is-not-there/x tmp/y").is_empty());
+    }
 
     #[test]
     fn what_is_called_or_looks_like_a_secret_is_told_from_a_setting() {

@@ -11,6 +11,9 @@
 //! ledger once, a page at a time: its counters are those of the ledger, so they go on over restarts, and
 //! replicas on one database show the same numbers. Sum the others over replicas, these not.
 //!
+//! While the database does not answer, what this process knows by itself is shown all the same, the alarm
+//! that says so among it; what the store holds is not.
+//!
 //! A combination of labels that was shown once is shown as 0 afterwards, so that no old number stays.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use chrono::Duration;
 use serde_json::Value;
@@ -34,6 +37,22 @@ use crate::telemetry::Meters;
 const FRESH: Duration = Duration::seconds(30);
 /// How many ledger entries are read at a time.
 const PAGE: u32 = 1_000;
+
+const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Gauges of what the store holds.
+const OF_THE_STORE: [&str; 10] = [
+    "countersign_inbox_deliveries",
+    "countersign_inbox_oldest_age_seconds",
+    "countersign_work_keys",
+    "countersign_database_bytes",
+    "countersign_database_free_bytes",
+    "countersign_pull_requests",
+    "countersign_agent_pull_requests",
+    "countersign_gates",
+    "countersign_dispatches_in_flight",
+    "countersign_dispatches_queued",
+];
 
 /// What the ledger calls GitHub's refusals to merge.
 const REFUSALS: [&str; 6] = [
@@ -77,18 +96,30 @@ impl Scrape {
 
 pub(super) async fn metrics(State(state): State<WebState>) -> Response {
     let mut seen = state.scrape.seen.lock().await;
-    match gather(&state, &mut seen).await {
-        Ok(()) => {
-            let kind = "text/plain; version=0.0.4; charset=utf-8";
-            let text = state.scrape.meters.text();
-            ([(header::CONTENT_TYPE, kind)], text).into_response()
-        }
+    let text = match gather(&state, &mut seen).await {
+        Ok(()) => state.scrape.meters.text(),
         Err(error) => {
             tracing::error!(%error, "metrics could not be read from the store");
-            let why = "The database does not answer; the server's log has the cause.\n";
-            (StatusCode::SERVICE_UNAVAILABLE, why).into_response()
+            without_the_store(&state.scrape.meters.text())
         }
-    }
+    };
+    ([(header::CONTENT_TYPE, KIND)], text).into_response()
+}
+
+/// What is known without the database: its own alarm above all. Old numbers of the store would look like new
+/// ones, so these are left out.
+fn without_the_store(text: &str) -> String {
+    let family = |line: &str| {
+        let line = line
+            .strip_prefix("# HELP ")
+            .or_else(|| line.strip_prefix("# TYPE "))
+            .unwrap_or(line);
+        line.split([' ', '{']).next().unwrap_or_default().to_owned()
+    };
+    let lines = text
+        .lines()
+        .filter(|line| !OF_THE_STORE.contains(&family(line).as_str()));
+    lines.fold(String::new(), |text, line| text + line + "\n")
 }
 
 async fn gather(state: &WebState, seen: &mut Seen) -> Stored<()> {

@@ -27,16 +27,19 @@ fn now() -> Timestamp {
         .to_utc()
 }
 
-fn state(shelf: Shelf) -> WebState {
-    let store: Arc<dyn crate::store::Store> = Arc::new(shelf);
-    let about = crate::watch::About {
+fn about() -> crate::watch::About {
+    crate::watch::About {
         own_app: crate::domain::model::AppId::new(7).unwrap(),
         sweep_interval: std::time::Duration::from_secs(600),
         shadow: false,
-    };
+    }
+}
+
+fn state(shelf: Shelf) -> WebState {
+    let store: Arc<dyn crate::store::Store> = Arc::new(shelf);
     let clock = Clock::manual(now());
     WebState {
-        watch: crate::watch::Watch::new(store.clone(), clock, about, Default::default()),
+        watch: crate::watch::Watch::new(store.clone(), clock, about(), Default::default()),
         store,
         clock: Clock::manual(now()),
         api_token: Live::new(None),
@@ -309,7 +312,7 @@ fn full() -> Shelf {
         }],
         repositories: 1,
         dispatch: Default::default(),
-        broken: false,
+        broken: false.into(),
     }
 }
 
@@ -586,7 +589,7 @@ async fn what_is_not_known_is_answered_with_what_to_do() {
 #[tokio::test]
 async fn a_database_that_fails_is_told_without_its_own_words() {
     let broken = || Shelf {
-        broken: true,
+        broken: true.into(),
         ..full()
     };
     for path in [

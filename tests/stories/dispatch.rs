@@ -321,7 +321,7 @@ async fn programs_and_people_are_told_whether_more_may_be_started_and_what_to_do
         serde_json::from_str(&get("/api/v1/repos/acme/shop/next").await).unwrap();
     let items = next["items"].as_array().unwrap().iter();
     let kinds: Vec<_> = items.map(|item| item["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["verify", "decide", "dispatch"]);
+    assert_eq!(kinds, ["decide", "dispatch"]);
     let page = get("/repos/acme/shop").await;
     assert!(page.contains("What to do next"), "{page}");
     assert!(page.contains("… blocked"), "{page}");

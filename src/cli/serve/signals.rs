@@ -55,6 +55,9 @@ pub fn renew(
             match read(&again, &candidate).await {
                 Ok((settings, key)) => {
                     client.renew_key(key);
+                    if settings.api_token.is_none() {
+                        tracing::warn!("{}", super::OPEN_TO_ALL);
+                    }
                     keys.api_token.set(settings.api_token);
                     keys.webhook_secrets.set(settings.webhook_secrets);
                     tracing::info!(

@@ -569,8 +569,8 @@ impl Store for Postgres {
     }
 
     async fn ping(&self) -> Stored<()> {
-        calmly!(self.durable, db, {
-            sqlx::query("select 1").execute(&mut *db).await?;
+        transaction!(self.durable, tx, {
+            notes::pulse(&mut tx).await?;
             Ok(())
         })
     }

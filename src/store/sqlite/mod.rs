@@ -23,6 +23,8 @@ pub mod backup;
 mod evidence;
 mod inbox;
 mod rows;
+#[cfg(test)]
+mod tests;
 mod upkeep;
 mod work;
 
@@ -80,7 +82,7 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 use sqlx::sqlite::{SqliteConnection as Db, SqliteRow as DbRow};
-use sqlx::{SqlSafeStr, Sqlite as Database, Transaction};
+use sqlx::{Connection as _, SqlSafeStr, Sqlite as Database, Transaction};
 
 use super::{
     Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
@@ -134,9 +136,15 @@ impl Sqlite {
                 .idle_timeout(None)
                 .max_lifetime(None)
         };
-        let writer = lasting()
-            .min_connections(1)
-            .max_connections(1)
+        let mut writers = lasting().min_connections(1).max_connections(1);
+        if !in_memory {
+            // Where a disk is full or fails, SQLite takes a transaction back by itself, and the driver goes on
+            // counting it as open: every later one would be refused, with space or without.
+            writers = writers.before_acquire(|writer, _| {
+                Box::pin(async move { Ok(!writer.is_in_transaction()) })
+            });
+        }
+        let writer = writers
             .connect_with(
                 options
                     .clone()
@@ -516,9 +524,8 @@ impl Store for Sqlite {
     }
 
     async fn ping(&self) -> Stored<()> {
-        sqlx::query("select 1")
-            .execute(&mut *self.read().await?)
-            .await?;
-        Ok(())
+        let mut tx = self.write_lightly().await?;
+        notes::pulse(&mut tx).await?;
+        Ok(tx.commit().await?)
     }
 }

@@ -2,18 +2,14 @@
 
 use super::*;
 use crate::telemetry::Meters;
-use crate::watch::{About, Watch};
+use crate::watch::Watch;
+use std::sync::atomic::Ordering;
 
 fn watched(shelf: Shelf) -> (WebState, Meters) {
     let meters = Meters::default();
     let state = state(shelf);
-    let about = About {
-        own_app: crate::domain::model::AppId::new(7).unwrap(),
-        sweep_interval: std::time::Duration::from_secs(600),
-        shadow: false,
-    };
     let (store, clock) = (state.store.clone(), state.clock.clone());
-    let watch = Watch::new(store, clock, about, meters.clone());
+    let watch = Watch::new(store, clock, about(), meters.clone());
     (WebState { watch, ..state }, meters)
 }
 
@@ -61,7 +57,7 @@ async fn where_all_is_well_there_is_no_alarm_and_no_line() {
 #[tokio::test]
 async fn a_database_that_fails_is_an_alarm_that_tells_nothing_of_it() {
     let (state, _) = watched(Shelf {
-        broken: true,
+        broken: true.into(),
         ..Shelf::default()
     });
     let told = get(&state, "/api/v1/alarms").await;
@@ -72,4 +68,53 @@ async fn a_database_that_fails_is_an_alarm_that_tells_nothing_of_it() {
 #[tokio::test]
 async fn alarms_are_for_those_who_have_the_token() {
     assert_eq!(get(&locked(stalled()), "/api/v1/alarms").await.status, 401);
+}
+
+#[tokio::test]
+async fn while_the_database_is_away_no_alarm_is_told_to_be_over_and_scrapers_are_answered() {
+    let shelf = Arc::new(full());
+    let (mut state, meters) = watched(Shelf::default());
+    state.store = shelf.clone();
+    state.watch = Watch::new(shelf.clone(), state.clock.clone(), about(), meters.clone());
+    state.scrape = Scrape::new(meters);
+    let kinds = async || {
+        let found = state.watch.look().await;
+        let kinds = found.iter().map(|alarm| alarm.kind.word());
+        kinds.collect::<Vec<_>>()
+    };
+    let scraped = async || get(&state, "/metrics").await;
+    let away = |is: bool| shelf.broken.store(is, Ordering::Relaxed);
+    let stood = kinds().await;
+    assert!(stood.contains(&"dead_letters"), "{stood:?}");
+    assert!(
+        scraped()
+            .await
+            .body
+            .contains("countersign_inbox_deliveries{")
+    );
+    away(true);
+    let told = [&["database"], stood.as_slice()].concat();
+    assert_eq!(kinds().await, told);
+    assert_eq!(kinds().await, told);
+    let answer = scraped().await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert!(
+        answer
+            .body
+            .contains("countersign_alarm{kind=\"database\"} 1")
+    );
+    assert!(answer.body.contains("countersign_ready 1"));
+    assert!(
+        !answer.body.contains("countersign_inbox"),
+        "{}",
+        answer.body
+    );
+    away(false);
+    assert_eq!(kinds().await, stood);
+    assert!(
+        scraped()
+            .await
+            .body
+            .contains("countersign_inbox_deliveries{")
+    );
 }

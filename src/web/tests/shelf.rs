@@ -1,5 +1,7 @@
 //! A store that holds a few things and is asked for nothing else.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -26,7 +28,7 @@ pub struct Shelf {
     pub letters: Vec<DeadLetter>,
     pub repositories: usize,
     pub dispatch: crate::domain::dispatch::Record,
-    pub broken: bool,
+    pub broken: AtomicBool,
     pub due: Option<Timestamp>,
 }
 
@@ -38,7 +40,7 @@ pub fn repo() -> RepoId {
 
 impl Shelf {
     fn answers(&self) -> Stored<()> {
-        if self.broken {
+        if self.broken.load(Ordering::Relaxed) {
             Err(StoreError::Corrupt {
                 what: "the database of acme's secrets".into(),
                 why: "disk I/O error".into(),
