@@ -509,6 +509,7 @@ fn documents_name_only_files_that_exist() {
         "CONTRIBUTING.md",
         "SECURITY.md",
         "CHANGELOG.md",
+        "deploy/README.md",
     ] {
         let text = std::fs::read_to_string(root().join(document)).unwrap();
         for name in named_files(&text) {
@@ -518,6 +519,129 @@ fn documents_name_only_files_that_exist() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A file below `deploy`, as text.
+fn deployed(name: &str) -> String {
+    std::fs::read_to_string(root().join("deploy").join(name)).unwrap()
+}
+
+/// The names of series in a text, which follow `before`.
+fn series(text: &str, before: &str) -> BTreeSet<String> {
+    text.split(&format!("{before}countersign_"))
+        .skip(1)
+        .map(|rest| {
+            let more = |c: char| !c.is_ascii_lowercase() && c != '_';
+            format!("countersign_{}", rest.split(more).next().unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn the_runbook_has_a_row_and_prometheus_a_rule_for_every_alarm_and_for_no_other() {
+    let (runbook, rules) = (deployed("README.md"), deployed("prometheus-rules.yml"));
+    let kinds: BTreeSet<_> = countersign::domain::alarms::KINDS
+        .iter()
+        .map(|kind| kind.word().to_owned())
+        .collect();
+    let (_, table) = runbook
+        .split_once("| kind | rings |")
+        .expect("the runbook has its table");
+    let rows: BTreeSet<_> = table
+        .lines()
+        .skip(2)
+        .map_while(|line| line.strip_prefix("| `")?.split('`').next())
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(rows, kinds, "the runbook's rows");
+    let ruled: BTreeSet<_> = rules
+        .split("countersign_alarm{kind=\"")
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()))
+        .collect();
+    assert_eq!(ruled, kinds, "the rules of Prometheus");
+}
+
+#[test]
+fn every_series_is_told_to_who_runs_the_server_and_no_other_is() {
+    let sources = [
+        "src/telemetry/meters.rs",
+        "src/web/metrics.rs",
+        "src/watch.rs",
+    ];
+    let code = sources.map(|file| std::fs::read_to_string(root().join(file)).unwrap());
+    let shown = series(&code.concat(), "\"");
+    assert!(shown.len() > 20, "the series are not found: {shown:?}");
+    assert_eq!(
+        series(&deployed("README.md"), "`"),
+        shown,
+        "deploy/README.md"
+    );
+    let ruled = series(&deployed("prometheus-rules.yml"), "");
+    let unknown: Vec<_> = ruled.difference(&shown).collect();
+    assert!(
+        unknown.is_empty(),
+        "rules ask for what is not there: {unknown:?}"
+    );
+}
+
+#[test]
+fn what_is_there_to_deploy_is_named_and_what_is_named_is_there() {
+    let place = root().join("deploy");
+    let mut files = BTreeSet::new();
+    let mut folders = vec![place.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(&place).unwrap().to_str().unwrap();
+                files.insert(name.to_owned());
+            }
+        }
+    }
+    files.remove("README.md");
+    let text = deployed("README.md");
+    let links: BTreeSet<_> = text
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split([')', '#']).next())
+        .filter(|link| !link.is_empty() && !link.contains("://"))
+        .map(str::to_owned)
+        .collect();
+    let unnamed: Vec<_> = files.difference(&links).collect();
+    assert!(
+        unnamed.is_empty(),
+        "deploy/README.md does not link to {unnamed:?}"
+    );
+    for link in links {
+        assert!(
+            place.join(&link).exists(),
+            "deploy/README.md links to {link}"
+        );
+    }
+}
+
+/// What others are told to wait for and to let through is what the server takes.
+#[test]
+fn the_unit_and_the_proxy_have_the_servers_bounds() {
+    let drain = countersign::worker::Pace::default()
+        .drain
+        .max(countersign::web::server::Limits::default().drain);
+    let unit = deployed("countersign.service");
+    let patience = unit
+        .lines()
+        .find_map(|line| line.strip_prefix("TimeoutStopSec="))
+        .and_then(|seconds| seconds.parse().ok())
+        .map(std::time::Duration::from_secs);
+    assert!(
+        patience > Some(drain),
+        "{patience:?} is too short for {drain:?}"
+    );
+    let mebibytes = countersign::webhook::body::LARGEST / 1024 / 1024;
+    let bound = format!("client_max_body_size {mebibytes}m;");
+    assert!(deployed("nginx.conf").contains(&bound), "{bound}");
 }
 
 /// A threat is answered as long as the test that it names is there.
