@@ -18,7 +18,7 @@ use crate::domain::alarms::Alarm;
 use crate::domain::model::AppId;
 use crate::execute::Execute;
 use crate::gather::Gather;
-use crate::github::{Reads, Writes};
+use crate::github::{Reads, Refused, Writes};
 use crate::hear::Hear;
 use crate::intake::Intake;
 use crate::reconcile::{Reconcile, Steps};
@@ -357,6 +357,18 @@ fn noted(watch: &Watch, swept: &Result<usize, SweepError>) {
     }
 }
 
+/// What is wrong where GitHub does not take the App's own credentials. Its words name neither the setting nor
+/// what else looks the same from outside.
+fn what_to_mend(refused: &Refused) -> &'static str {
+    match refused {
+        Refused::NotFound(_) => "GitHub knows no App of this id: is COUNTERSIGN_APP_ID right?",
+        Refused::Unauthorized(_) => {
+            "the private key is another App's, or the clock is wrong: `countersign doctor` says which"
+        }
+        _ => "nothing, unless it lasts: it is tried again",
+    }
+}
+
 /// Looks for what stands still until `shutdown` says so.
 async fn look(watch: Watch, mut shutdown: watch::Receiver<bool>) {
     let looking = async {
@@ -398,7 +410,8 @@ impl Healer {
                     break;
                 }
                 Err(refused) => {
-                    tracing::error!(%refused, "not ready: GitHub has not accepted the credentials yet");
+                    let hint = what_to_mend(&refused);
+                    tracing::error!(%refused, hint, "not ready: GitHub has not accepted the credentials yet");
                     self.watch.heard(Some(&refused));
                     tokio::time::sleep(PROOF_PAUSE).await;
                 }

@@ -14,6 +14,7 @@
 //! Every read that fails becomes a fact of its own, "unavailable, because ...". A used-up rate limit is
 //! noted as well, so that the pass can end and come back when GitHub listens again.
 
+mod conflicts;
 mod defaults;
 mod policies;
 mod preview;
@@ -185,6 +186,7 @@ impl Gather {
         let mut repo_memory = kept.repo_memory.clone();
         let known = memory.value.pull.clone().map(Fetched::Known);
         let open = |pull: &PullRequest| pull.state == PullState::Open;
+        let look = look || kept.remembers_an_old_conflict();
         let pull = match known {
             Some(known) if !look || !known.known().is_some_and(open) => known,
             known => {

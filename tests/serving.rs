@@ -37,7 +37,7 @@ use tokio::process::{Child, ChildStderr, Command};
 /// A running `countersign serve`, in a folder of its own with a `.env` file.
 struct Server {
     folder: tempfile::TempDir,
-    _github: Simulator,
+    github: Simulator,
     app_id: u64,
     api_url: String,
     address: SocketAddr,
@@ -55,6 +55,14 @@ impl Server {
 
     /// Starts it over a GitHub on which something is already.
     async fn start_with(secrets: &str, prepare: impl FnOnce(&Simulator)) -> Self {
+        let mut server = Self::begun(secrets, 0, prepare).await;
+        server.says("swept").await;
+        server
+    }
+
+    /// Starts it as the App whose number is so much larger than that of the one GitHub knows, and waits for
+    /// nothing.
+    async fn begun(secrets: &str, off: u64, prepare: impl FnOnce(&Simulator)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let github = Simulator::new(Options {
             clock: Clock::System,
@@ -64,7 +72,7 @@ impl Server {
         let api_url = github.serve().await.unwrap();
         prepare(&github);
         let app = github.app();
-        let (app_id, key) = (app.app_id, app.private_key_pem.clone());
+        let (app_id, key) = (app.app_id + off, app.private_key_pem.clone());
         std::fs::write(folder.path().join("key.pem"), key).unwrap();
         // A port that was free a moment ago.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -86,9 +94,9 @@ impl Server {
             .spawn()
             .unwrap();
         let log = BufReader::new(process.stderr.take().unwrap()).lines();
-        let mut server = Self {
+        Self {
             folder,
-            _github: github,
+            github,
             app_id,
             api_url,
             address,
@@ -96,9 +104,7 @@ impl Server {
             log,
             heard: String::new(),
             deliveries: 0,
-        };
-        server.says("swept").await;
-        server
+        }
     }
 
     /// Waits for a line of the log.
@@ -299,10 +305,14 @@ async fn a_second_signal_ends_the_server_while_a_request_hangs() {
 
 /// A repository with one open pull request.
 fn open_pull(github: &Simulator) {
+    open_pull_beside(github, &[]);
+}
+
+/// The same in a repository with these files besides.
+fn open_pull_beside(github: &Simulator, files: &[(&str, &str)]) {
     let alice = github.user("alice");
-    let shop = github
-        .repo("acme/shop", &[("README.md", "# Shop\n")])
-        .unwrap();
+    let files = [&[("README.md", "# Shop\n")], files].concat();
+    let shop = github.repo("acme/shop", &files).unwrap();
     shop.allow(&alice, Permission::Admin).unwrap();
     shop.install_app(&alice).unwrap();
     let edits = Edits::write("README.md", "# Our shop\n");
@@ -330,6 +340,41 @@ async fn whatever_a_pass_logs_says_which_pass_it_was() {
     assert!(span["calls"].as_u64().unwrap() > 0);
     assert!(span["installation"].as_u64().unwrap() > 0);
     assert!(span["seconds"].as_f64().unwrap() > 0.0);
+}
+
+/// Deliveries that came while no server ran are lost, and GitHub sends none of them again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_looks_at_everything_when_it_starts() {
+    let policy = "version: 1\ngates: { checks: { required: [unit] } }\n";
+    let policy = (".github/countersign.yml", policy);
+    let prepare = |github: &Simulator| open_pull_beside(github, &[policy]);
+    let mut server = Server::start_with(FIRST, prepare).await;
+    while !server.says("a pass was made").await.contains("\"pull:") {}
+    let world = server.github.lock();
+    let repo = world.repos.values().next().unwrap();
+    let runs = repo.check_runs.values();
+    let ours = runs.filter(|run| run.app == world.our_app);
+    assert_eq!(ours.count(), 1, "it is judged");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_github_does_not_know_is_not_ready_and_says_why_and_keeps_what_it_is_sent() {
+    let mut server = Server::begun(FIRST, 1, |_| ()).await;
+    let line = server.says("not ready").await;
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    insta::assert_snapshot!(
+        line["refused"].as_str().unwrap(),
+        @"GitHub knows no such thing (404): Integration not found"
+    );
+    insta::assert_snapshot!(
+        line["hint"].as_str().unwrap(),
+        @"GitHub knows no App of this id: is COUNTERSIGN_APP_ID right?"
+    );
+    let (status, said) = server.ready().await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    let reason = "GitHub has not accepted the App's credentials yet";
+    assert!(said.contains(reason), "{said}");
+    assert_eq!(server.deliver("first").await, StatusCode::ACCEPTED);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -510,6 +510,7 @@ fn documents_name_only_files_that_exist() {
         "SECURITY.md",
         "CHANGELOG.md",
         "deploy/README.md",
+        "tests/FIELD.md",
     ] {
         let text = std::fs::read_to_string(root().join(document)).unwrap();
         for name in named_files(&text) {
@@ -672,6 +673,67 @@ fn the_threats_name_tests_that_exist() {
             );
         }
     }
+}
+
+/// Whether a file's text holds this test: marked as one, or a sentence of the suite of stores.
+fn has_test(text: &str, name: &str) -> bool {
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    let Some(at) = lines
+        .iter()
+        .position(|line| line.contains(&format!("fn {name}(")))
+    else {
+        return false;
+    };
+    let above = lines[..at].iter().rev();
+    let mut above = above.take_while(|line| line.starts_with("#[") || line.starts_with("//"));
+    let signature = lines[at..lines.len().min(at + 2)].concat();
+    above.any(|line| {
+        ["#[test]", "#[tokio::test"]
+            .iter()
+            .any(|mark| line.starts_with(mark))
+    }) || signature.contains("place: &dyn Place")
+}
+
+/// What a cell of tests names: each file with a test in it. A name in back ticks that is no file is a test of
+/// the file before it.
+fn named_tests(cell: &str) -> Vec<(&str, &str)> {
+    let mut named = Vec::new();
+    let mut file = "";
+    for span in cell.split('`').skip(1).step_by(2) {
+        if span.ends_with(".rs") {
+            file = span;
+        } else {
+            named.push((file, span));
+        }
+    }
+    named
+}
+
+/// What is said to hold against a fault seen elsewhere holds as long as the tests are there that say so.
+#[test]
+fn the_faults_of_the_field_name_tests_that_exist() {
+    let text = std::fs::read_to_string(root().join("tests/FIELD.md")).unwrap();
+    let rows: Vec<_> = text
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| what goes wrong"))
+        .collect();
+    assert!(rows.len() > 60, "the tables are not found");
+    let mut wrong = Vec::new();
+    for row in rows {
+        let cells: Vec<_> = row.trim_matches('|').split(" | ").collect();
+        assert_eq!(cells.len(), 3, "three columns: {row}");
+        let named = named_tests(cells[2]);
+        if named.is_empty() {
+            wrong.push(format!("no test is named: {row}"));
+        }
+        for (file, test) in named {
+            let text = std::fs::read_to_string(root().join(file)).unwrap_or_default();
+            if !has_test(&text, test) {
+                wrong.push(format!("{file} has no test {test}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -305,12 +305,11 @@ impl Client {
         if let Some(errors) = value.get("errors").and_then(Value::as_array)
             && !errors.is_empty()
         {
-            let refused = refusal::graphql_refusal(errors);
-            if let Refused::Limited { after } = refused {
-                let secondary = false;
-                self.hold(who, ask.budget, Limit { after, secondary });
-            }
-            return Err(refused);
+            let refused = refusal::graphql_refusal(errors, &reply.headers, self.now());
+            return Err(refused.unwrap_or_else(|limit| {
+                self.hold(who, ask.budget, limit);
+                Refused::Limited { after: limit.after }
+            }));
         }
         Ok(value.get_mut("data").map(Value::take).unwrap_or_default())
     }

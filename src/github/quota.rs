@@ -78,7 +78,7 @@ pub(super) fn limit(
         return None;
     }
     let words = message.to_ascii_lowercase();
-    let secondary = words.contains("secondary rate limit") || words.contains("abuse detection");
+    let secondary = is_secondary(&words);
     let retry_after = headers.get(http::header::RETRY_AFTER);
     let used_up = number(headers, "x-ratelimit-remaining") == Some(0);
     let told = status == StatusCode::TOO_MANY_REQUESTS
@@ -90,6 +90,21 @@ pub(super) fn limit(
         after: wait(headers, used_up, now),
         secondary: secondary || !used_up,
     })
+}
+
+/// The limit of which an answer to a query tells in its body, whatever its status. What is left of the budget
+/// does not say whether it is used up: a query may cost more than that. So the time of the next budget counts
+/// unless the words are about behaviour.
+pub(super) fn graphql_limit(headers: &HeaderMap, message: &str, now: Timestamp) -> Limit {
+    let secondary = is_secondary(&message.to_ascii_lowercase());
+    Limit {
+        after: wait(headers, !secondary, now),
+        secondary,
+    }
+}
+
+fn is_secondary(words: &str) -> bool {
+    words.contains("secondary rate limit") || words.contains("abuse detection")
 }
 
 /// `Retry-After`, else the time of the next budget where this one is used up, else a minute.

@@ -6,7 +6,7 @@
 //! for a renamed repository or branch, and following it is a decision of the caller's.
 
 use chrono::Duration;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -158,7 +158,15 @@ impl Reply {
 }
 
 /// The meaning of GraphQL's own errors, which come with status 200.
-pub(super) fn graphql_refusal(errors: &[Value]) -> Refused {
+///
+/// # Errors
+/// A limit. It is told by its type, of which two spellings were seen, or by its words; how long it lasts the
+/// headers say, as they do elsewhere.
+pub(super) fn graphql_refusal(
+    errors: &[Value],
+    headers: &HeaderMap,
+    now: Timestamp,
+) -> Result<Refused, Limit> {
     let text = |name: &str| {
         errors
             .iter()
@@ -166,23 +174,19 @@ pub(super) fn graphql_refusal(errors: &[Value]) -> Refused {
             .unwrap_or_default()
     };
     let message: String = text("message").chars().take(LONGEST_MESSAGE).collect();
+    let limited = message.to_ascii_lowercase().contains("rate limit");
     match text("type") {
-        "RATE_LIMITED" => Refused::Limited {
-            after: Duration::seconds(60),
-        },
-        "NOT_FOUND" => Refused::NotFound(message),
-        "FORBIDDEN" | "INSUFFICIENT_SCOPES" => Refused::Forbidden(message),
-        _ if message.to_ascii_lowercase().contains("rate limit") => Refused::Limited {
-            after: Duration::seconds(60),
-        },
-        _ => Refused::Unreadable(format!("GraphQL: {message}")),
+        "RATE_LIMITED" | "RATE_LIMIT" => Err(quota::graphql_limit(headers, &message, now)),
+        "NOT_FOUND" => Ok(Refused::NotFound(message)),
+        "FORBIDDEN" | "INSUFFICIENT_SCOPES" if !limited => Ok(Refused::Forbidden(message)),
+        _ if limited => Err(quota::graphql_limit(headers, &message, now)),
+        _ => Ok(Refused::Unreadable(format!("GraphQL: {message}"))),
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use bytes::Bytes;
-    use http::HeaderMap;
     use serde_json::json;
 
     use super::*;
@@ -327,17 +331,36 @@ pub(super) mod tests {
 
     #[test]
     fn a_graphql_error_has_its_meaning_although_the_status_is_200() {
+        let none = HeaderMap::new();
         let meaning = |kind: &str, message: &str| {
-            graphql_refusal(&[json!({ "type": kind, "message": message })])
+            let errors = [json!({ "type": kind, "message": message })];
+            graphql_refusal(&errors, &none, noon())
         };
-        let after = Duration::seconds(60);
-        assert_eq!(meaning("RATE_LIMITED", ""), Refused::Limited { after });
-        assert_eq!(meaning("NOT_FOUND", "x"), Refused::NotFound("x".into()));
-        assert_eq!(meaning("FORBIDDEN", "x"), Refused::Forbidden("x".into()));
-        assert!(matches!(meaning("NEW", "x"), Refused::Unreadable(_)));
-        assert!(matches!(graphql_refusal(&[]), Refused::Unreadable(_)));
+        let minute = |secondary| Limit {
+            after: Duration::seconds(60),
+            secondary,
+        };
+        for (kind, message, secondary) in [
+            ("RATE_LIMITED", "", false),
+            ("RATE_LIMIT", "", false),
+            ("NEW", "API rate limit already exceeded", false),
+            ("", "You have exceeded a secondary rate limit.", true),
+            (
+                "FORBIDDEN",
+                "You have exceeded a secondary rate limit.",
+                true,
+            ),
+        ] {
+            assert_eq!(meaning(kind, message), Err(minute(secondary)), "{kind}");
+        }
+        let refused = |kind: &str| meaning(kind, "x").expect("no limit");
+        assert_eq!(refused("NOT_FOUND"), Refused::NotFound("x".into()));
+        assert_eq!(refused("FORBIDDEN"), Refused::Forbidden("x".into()));
+        assert!(matches!(refused("NEW"), Refused::Unreadable(_)));
+        let nothing = graphql_refusal(&[], &none, noon());
+        assert!(matches!(nothing, Ok(Refused::Unreadable(_))));
         let long = "x".repeat(LONGEST_MESSAGE + 1);
         let quoted = meaning("FORBIDDEN", &long);
-        assert_eq!(quoted, Refused::Forbidden(long[1..].to_owned()));
+        assert_eq!(quoted, Ok(Refused::Forbidden(long[1..].to_owned())));
     }
 }

@@ -523,6 +523,46 @@ async fn a_limit_brakes_the_installation_and_nobody_else() {
 }
 
 #[tokio::test]
+async fn a_limit_that_a_query_meets_lasts_as_its_headers_say_though_the_status_is_200() {
+    let reset = (noon() + TimeDelta::minutes(20)).timestamp().to_string();
+    let used_up = ("RATE_LIMIT", "API rate limit already exceeded");
+    let behaviour = ("", "You have exceeded a secondary rate limit.");
+    // What is left of the budget may be more than nothing, and less than the query costs.
+    let left = ("x-ratelimit-remaining", "3".to_owned());
+    let cases = [
+        (used_up, ("x-ratelimit-reset", reset.clone()), 1_200, false),
+        (behaviour, ("retry-after", "90".to_owned()), 90, true),
+        (behaviour, ("x-ratelimit-reset", reset), 60, true),
+    ];
+    for ((kind, message), named, seconds, all) in cases {
+        let headers = vec![left.clone(), named];
+        let errors = json!({ "errors": [{ "type": kind, "message": message }] });
+        let said = Say::Json(200, headers, errors);
+        let server = Server::start(move |seen| on(seen, "graphql", || Some(said.clone()))).await;
+        let shop = repo();
+        let count = || server.client.open_conversations(&shop, number());
+        let after = TimeDelta::seconds(seconds);
+        assert_eq!(count().await, Err(Refused::Limited { after }));
+        server.clock.advance(after - TimeDelta::seconds(1));
+        let after = TimeDelta::seconds(1);
+        assert_eq!(count().await, Err(Refused::Limited { after }));
+        assert_eq!(
+            server.lines().len(),
+            1,
+            "{message}: none goes out meanwhile"
+        );
+        // A limit on behaviour is about every call, a used-up budget about queries.
+        let read = server.client.commit(&repo(), &tip()).await;
+        let kept_back = matches!(read, Err(Refused::Limited { .. }));
+        assert_eq!(kept_back, all, "{read:?}");
+        server.clock.advance(after);
+        let before = server.lines().len();
+        assert!(count().await.is_err());
+        assert_eq!(server.lines().len(), before + 1, "it is asked again");
+    }
+}
+
+#[tokio::test]
 async fn a_suspended_or_removed_installation_is_told_as_such() {
     for (code, words) in [
         (403, "This installation has been suspended"),

@@ -78,7 +78,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             header: Duration::from_secs(10),
-            request: Duration::from_secs(60),
+            request: Duration::from_secs(30),
             stalled: Duration::from_secs(20),
             connections: 1024,
             drain: Duration::from_secs(10),

@@ -1,7 +1,7 @@
 //! Checks: present, from the right producer, finished and passed, for exactly this head.
 
 use countersign::simulator::faults::{Fault, FaultPlan};
-use countersign::simulator::world::{RequiredCheck, Rule};
+use countersign::simulator::world::{Bypass, RequiredCheck, Rule};
 use countersign::simulator::{Edits, PullHandle};
 
 use crate::stage::{POLICY, Stage};
@@ -433,6 +433,52 @@ async fn a_check_that_only_a_ruleset_requires_is_waited_for_by_name() {
         .unwrap();
     stage.settle().await;
     is_merged(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn what_github_would_let_us_pass_by_is_waited_for_all_the_same() {
+    let stage = Stage::new().await;
+    let checks = vec![RequiredCheck {
+        context: "lint".into(),
+        app: None,
+    }];
+    let rule = Rule::RequiredStatusChecks {
+        checks,
+        strict: false,
+    };
+    let ours = Bypass::App(stage.github.lock().our_app);
+    let added = stage.shop.add_ruleset(&["main"], vec![rule], vec![ours]);
+    added.unwrap();
+    let pull = stage.open_pull().await;
+    let (head, actions) = (pull.head().unwrap(), stage.github.actions());
+    actions.fail(&stage.shop, &head, "lint").unwrap();
+    stage.clear(&pull).await;
+    let said = stage.reasons(&pull, "platform_rules").await;
+    assert!(said.contains("`lint` failed"), "{said}");
+    assert_eq!(stage.merge_calls(), 0);
+    actions.pass(&stage.shop, &head, "lint").unwrap();
+    stage.settle().await;
+    is_merged(&stage, &pull).await;
+}
+
+#[tokio::test]
+async fn our_own_check_that_github_requires_is_a_success_before_the_merge_is_asked_for() {
+    let stage = Stage::new().await;
+    let checks = vec![RequiredCheck {
+        context: "countersign".into(),
+        app: Some(stage.github.lock().our_app),
+    }];
+    let rule = Rule::RequiredStatusChecks {
+        checks,
+        strict: false,
+    };
+    let added = stage.shop.add_ruleset(&["main"], vec![rule], Vec::new());
+    added.unwrap();
+    let pull = stage.open_pull().await;
+    stage.clear(&pull).await;
+    is_merged(&stage, &pull).await;
+    let calls = stage.github.calls_to("PUT", "/merge");
+    assert_eq!(calls[0].status, 200);
 }
 
 #[tokio::test]

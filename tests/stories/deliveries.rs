@@ -1,6 +1,7 @@
 //! Deliveries: lost, doubled, late, unreadable; and the places where the App may not act for a while.
 
 use axum::body::Body;
+use countersign::app::App;
 use countersign::domain::ledger::Kind;
 use countersign::simulator::faults::FaultPlan;
 use countersign::simulator::{MergeMethod, PullHandle};
@@ -8,7 +9,7 @@ use http::Request;
 use serde_json::json;
 use tower::ServiceExt as _;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, product};
 
 async fn landed_once(stage: &Stage, pull: &PullHandle) {
     assert!(stage.merged(pull), "{}", stage.told(pull).await);
@@ -92,6 +93,70 @@ async fn a_delivery_that_comes_twice_does_nothing_the_second_time() {
     stage.settle().await;
     landed_once(&stage, &pull).await;
     assert_eq!(stage.github.calls_to("POST", "/check-runs").len(), created);
+}
+
+/// Both of two servers over one store hear what is sent, and step by step they do what follows.
+async fn both_go_on(stage: &Stage, other: &App, addresses: &[String; 2]) {
+    let mut told = 0;
+    for _ in 0..60 {
+        stage.github.set_webhook(addresses[0].clone());
+        stage.github.deliver_all().await;
+        let sent = stage.github.sent();
+        let new: Vec<_> = sent[told..].iter().filter(|sent| !sent.again).collect();
+        stage.github.set_webhook(addresses[1].clone());
+        for sent in new {
+            stage.github.redeliver(sent.delivery.id).unwrap();
+        }
+        stage.github.deliver_all().await;
+        told = stage.github.sent().len();
+        let (one, two) = tokio::join!(stage.app.settle(1), other.settle(1));
+        one.unwrap();
+        two.unwrap();
+        stage.clock.advance(chrono::Duration::seconds(1));
+    }
+}
+
+#[tokio::test]
+async fn two_servers_that_both_hear_everything_say_and_do_it_once() {
+    let stage = Stage::new().await;
+    let one = stage.github.webhook().unwrap();
+    let (store, clock) = (stage.store.clone(), stage.clock.clone());
+    let other = product(&stage.github, &stage.api_url, store, clock).await;
+    let addresses = [one, stage.github.webhook().unwrap()];
+    let pull = stage.offer();
+    both_go_on(&stage, &other, &addresses).await;
+    let head = pull.head().unwrap();
+    let asked = "/countersign hold a moment\n\n/countersign status";
+    stage.alice.comment(&pull, asked).unwrap();
+    let actions = stage.github.actions();
+    actions.pass(&stage.shop, &head, "unit").unwrap();
+    let report = stage.evidence(&pull).block();
+    let (codex, shop) = (&stage.codex, &stage.shop);
+    let said = codex.report(shop, &head, "verification", "success", &report);
+    said.unwrap();
+    both_go_on(&stage, &other, &addresses).await;
+    assert_eq!(stage.outcome(&pull).await, "held");
+    let number = pull.look(|pull| pull.number).unwrap();
+    assert_eq!(stage.answers(number).len(), 1);
+    stage.alice.comment(&pull, "/countersign unhold").unwrap();
+    both_go_on(&stage, &other, &addresses).await;
+    landed_once(&stage, &pull).await;
+    assert_eq!(stage.github.calls_to("POST", "/check-runs").len(), 1);
+    assert_eq!(
+        stage.answers(number).len(),
+        1,
+        "told anew, not written anew"
+    );
+    assert_eq!(stage.ledger(Kind::Hold).await.len(), 2);
+    let guids: std::collections::BTreeSet<_> = {
+        let sent = stage.github.sent();
+        sent.iter().map(|sent| sent.delivery.guid.clone()).collect()
+    };
+    let inbox = stage.store.inbox().await.unwrap();
+    assert_eq!(
+        inbox.done + inbox.waiting,
+        u64::try_from(guids.len()).unwrap()
+    );
 }
 
 #[tokio::test]

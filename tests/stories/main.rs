@@ -20,6 +20,7 @@ mod breaking;
 mod breaking_dispatch;
 mod checks;
 mod commands;
+mod conflicts;
 mod corpus;
 mod deliveries;
 mod desk;
