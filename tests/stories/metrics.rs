@@ -103,11 +103,14 @@ async fn a_scraper_sees_a_pull_request_go_from_delivery_to_merge() {
             "{series}"
         );
     }
-    let readme = include_str!("../../README.md");
+    let document = include_str!("../../deploy/README.md");
     for line in again.text.lines() {
         if let Some(family) = line.strip_prefix("# TYPE countersign_") {
             let name = family.split(' ').next().unwrap();
-            assert!(readme.contains(&format!("`{name}`")), "README lacks {name}");
+            assert!(
+                document.contains(&format!("`countersign_{name}`")),
+                "deploy/README.md lacks {name}"
+            );
         }
     }
     insta::assert_snapshot!(again.families());
