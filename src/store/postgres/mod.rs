@@ -93,7 +93,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
-use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::postgres::{PgConnection as Db, PgRow as DbRow};
 use sqlx::{Connection as _, Row, SqlSafeStr};
 
@@ -160,13 +160,10 @@ impl Postgres {
             cause,
         };
         let options = options(url).map_err(failed)?;
+        tried(&options).await.map_err(failed)?;
         // Without the limits below: a step may take its time.
         let first = pool().max_connections(1).connect_with(options.clone());
         let first = first.await.map_err(failed)?;
-        {
-            let mut db = first.acquire().await.map_err(failed)?;
-            usable(&mut db).await.map_err(failed)?;
-        }
         migrator().run(&first).await?;
         known(&mut *first.acquire().await?).await?;
         first.close().await;
@@ -220,6 +217,14 @@ fn pool() -> PgPoolOptions {
                 Ok(true)
             })
         })
+}
+
+/// Reaches the database by itself: a pool tries until its time is up, and then knows no more than that.
+async fn tried(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
+    let reached = tokio::time::timeout(PATIENCE, PgConnection::connect_with(options)).await;
+    let mut db = reached.map_err(|_| sqlx::Error::PoolTimedOut)??;
+    usable(&mut db).await?;
+    db.close().await
 }
 
 /// Whether the database is one that can keep what is stored; says how far the clocks are apart.

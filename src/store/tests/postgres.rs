@@ -196,6 +196,7 @@ async fn a_password_is_not_in_what_is_said_of_a_database_that_cannot_be_reached(
     let refused = Postgres::open("postgres://ann:hunter2@127.0.0.1:1/x").await;
     let said = refused.unwrap_err().to_string();
     assert!(said.contains("postgres://127.0.0.1:1/x"), "{said}");
+    assert!(said.contains("refused"), "the cause is said: {said}");
     assert!(!said.contains("hunter2"), "{said}");
 }
 
