@@ -9,6 +9,8 @@
 #[path = "support/http.rs"]
 #[allow(dead_code, reason = "other tests use the rest of the client")]
 mod http_client;
+#[path = "serving/keeping.rs"]
+mod keeping;
 #[path = "support/relay.rs"]
 mod relay;
 

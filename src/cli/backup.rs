@@ -1,13 +1,15 @@
 //! `countersign database backup|restore|move`.
 
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use clap::Subcommand;
 
 use super::ledger::DatabaseArg;
 use super::{Complaint, Ended, Exit, database};
 use crate::clock::Clock;
-use crate::store::sqlite::backup::{self, BackupError, Proved};
+use crate::store::StoreError;
+use crate::store::sqlite::backup::{self, BackupError, Proved, Restored};
 
 /// What can be done with the database as a whole.
 #[derive(Debug, Subcommand)]
@@ -36,25 +38,24 @@ pub async fn run(command: DatabaseCommand) -> Ended {
     match command {
         DatabaseCommand::Backup { file, database } => {
             let from = file_of(database.url())?;
-            let proved = backup::backup(from, &file).await.map_err(told)?;
+            let proved = backup::backup(&from, &file);
+            let proved = proved.await.map_err(told_of_database)?;
             println!("{}: {}", file.display(), what(proved));
         }
         DatabaseCommand::Restore { file, database } => {
             let to = file_of(database.url())?;
             let now = Clock::System.now();
-            let (proved, replaced) = backup::restore(&file, to, now).await.map_err(told)?;
-            println!("{}: {}", to.display(), what(proved));
-            if let Some(replaced) = replaced {
-                println!("What stood there is kept as {}.", replaced.display());
-            }
+            let restored = backup::restore(&file, &to, now).await.map_err(told)?;
+            println!("{}: {}", to.display(), what(restored.proved));
+            print!("{}", replaced(&restored));
         }
         DatabaseCommand::Move(args) => return database::move_over(args).await,
     }
     Ok(Exit::Done)
 }
 
-fn file_of(url: &str) -> Result<&Path, Complaint> {
-    database::file_of(url).ok_or_else(|| {
+fn file_of(url: &str) -> Result<PathBuf, Complaint> {
+    database::file_of(url)?.ok_or_else(|| {
         let text = "this copies SQLite files only: name the server's with --database sqlite://FILE; \
                     for PostgreSQL use pg_dump and pg_restore";
         Complaint::new(Exit::Usage, text)
@@ -68,11 +69,68 @@ fn what(proved: Proved) -> String {
     )
 }
 
-fn told(error: BackupError) -> Complaint {
+/// What became of what stood there.
+fn replaced(restored: &Restored) -> String {
+    let names: Vec<_> = restored
+        .kept
+        .iter()
+        .map(|name| name.display().to_string())
+        .collect();
+    match &restored.damaged {
+        _ if names.is_empty() => String::new(),
+        None => format!("What stood there is kept as {}.\n", names.join(", ")),
+        Some(why) => format!(
+            "What stood there was damaged ({why}); it is kept as {}.\n",
+            names.join(", ")
+        ),
+    }
+}
+
+/// A complaint about the file that the person named as the copy, or about the database.
+pub(super) fn told(error: BackupError) -> Complaint {
     let exit = match &error {
-        BackupError::Exists(_) | BackupError::Missing(_) | BackupError::InUse(_) => Exit::Usage,
-        BackupError::Unsound(..) | BackupError::Newer(_) | BackupError::Broken(..) => Exit::No,
+        BackupError::Exists(_)
+        | BackupError::Missing(_)
+        | BackupError::NoFolder(_)
+        | BackupError::Empty(_)
+        | BackupError::InUse(_)
+        | BackupError::Store(_) => Exit::Usage,
+        BackupError::Io(_, error) if misnamed(error) => Exit::Usage,
+        BackupError::Unsound(..) | BackupError::Broken(..) => Exit::No,
         BackupError::Io(..) => Exit::Internal,
     };
     Complaint::new(exit, error.to_string())
+}
+
+/// Whether another name, or other rights, would have done.
+fn misnamed(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::NotFound
+            | Kind::NotADirectory
+            | Kind::IsADirectory
+            | Kind::PermissionDenied
+            | Kind::ReadOnlyFilesystem
+            | Kind::InvalidFilename
+    )
+}
+
+/// As [`told`], of what is copied: where there is nothing to copy, the database is another.
+fn told_of_database(error: BackupError) -> Complaint {
+    let named = matches!(
+        error,
+        BackupError::Missing(_)
+            | BackupError::Empty(_)
+            | BackupError::Store(StoreError::Foreign(_))
+    );
+    let damaged = matches!(error, BackupError::Unsound(..));
+    let mut complaint = told(error);
+    if named {
+        complaint.text += "; name the server's with --database URL or COUNTERSIGN_DATABASE_URL";
+    }
+    if damaged {
+        complaint.text += "; `countersign database restore COPY` puts an earlier copy in its place";
+    }
+    complaint
 }

@@ -1,15 +1,15 @@
 //! Opening the database that a command names; `countersign database move`.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 
 use super::{Complaint, Ended, Exit};
-use crate::store::Store;
 use crate::store::moving::{self, MoveError, Moved};
 use crate::store::postgres::{self, Postgres};
-use crate::store::sqlite::Sqlite;
+use crate::store::sqlite::{self, Sqlite, Standing};
+use crate::store::{Store, StoreError};
 
 /// Where the server keeps its state unless told otherwise.
 pub const DEFAULT_URL: &str = "sqlite://countersign.db";
@@ -35,22 +35,44 @@ pub async fn open(url: &str) -> Result<Arc<dyn Store>, Complaint> {
             ),
         ));
     }
-    let store = Sqlite::open(url).await.map_err(|error| {
-        Complaint::new(
-            Exit::Usage,
-            format!("{error}; name the server's with --database sqlite://FILE"),
-        )
-    })?;
+    let store = Sqlite::open(url).await.map_err(unusable)?;
     Ok(Arc::new(store))
 }
 
+/// What is wrong with an SQLite database, and what to do.
+fn unusable(error: StoreError) -> Complaint {
+    let hint = match &error {
+        StoreError::Newer(_) => "",
+        StoreError::Open { cause, .. } if damaged(cause) => {
+            "; if it is the server's, it is damaged: `countersign database restore COPY` puts a copy in its place"
+        }
+        _ => "; name the server's with --database sqlite://FILE",
+    };
+    Complaint::new(Exit::Usage, format!("{error}{hint}"))
+}
+
+/// Whether SQLite calls it no database (26) or malformed (11).
+fn damaged(cause: &sqlx::Error) -> bool {
+    let code = cause.as_database_error().and_then(|error| error.code());
+    code.is_some_and(|code| matches!(&*code, "11" | "26"))
+}
+
 /// Whether a server keeps its state there. A database in memory is nobody's.
+///
+/// # Errors
+/// When something else is kept there, or it cannot be told.
 pub async fn is_there(url: &str) -> Result<bool, Complaint> {
     if postgres::is_address(url) {
         let used = Postgres::is_in_use(url).await;
         return used.map_err(|error| Complaint::new(Exit::Usage, error.to_string()));
     }
-    Ok(file_of(url).is_some_and(Path::exists))
+    match file_of(url)? {
+        None => Ok(false),
+        Some(file) => {
+            let found = sqlite::look(&file).await.map_err(unusable)?;
+            Ok(found == Standing::Ours)
+        }
+    }
 }
 
 /// An address without what may be secret in it.
@@ -62,10 +84,10 @@ pub fn shown(url: &str) -> String {
     }
 }
 
-/// Opens a database that a server has made; asking about one that is not there is wrong use, and must
+/// Opens a database that a server has made, and brings one of an older version up to date; asking about one that is not there is wrong use, and must
 /// not leave an empty one behind.
 pub async fn existing(url: &str) -> Result<Arc<dyn Store>, Complaint> {
-    let named = file_of(url).is_some() || postgres::is_address(url);
+    let named = file_of(url)?.is_some() || postgres::is_address(url);
     if named && !is_there(url).await? {
         return Err(Complaint::new(
             Exit::Usage,
@@ -79,12 +101,19 @@ pub async fn existing(url: &str) -> Result<Arc<dyn Store>, Complaint> {
     open(url).await
 }
 
-/// The file of an SQLite address, `None` for one in memory.
-pub fn file_of(url: &str) -> Option<&Path> {
-    let rest = url.strip_prefix("sqlite:")?;
-    let path = rest.strip_prefix("//").unwrap_or(rest);
-    let path = path.split('?').next().unwrap_or(path);
-    (path != ":memory:" && !path.is_empty()).then(|| Path::new(path))
+/// The file of an SQLite address, the one that the server would open; `None` for one in memory and for any
+/// other address.
+pub fn file_of(url: &str) -> Result<Option<PathBuf>, Complaint> {
+    if !url.starts_with("sqlite:") {
+        return Ok(None);
+    }
+    sqlite::file_of(url).map_err(|why| {
+        let text = format!(
+            "the database's address {} cannot be read: {why}; write sqlite://FILE {SETTING}",
+            shown(url)
+        );
+        Complaint::new(Exit::Usage, text)
+    })
 }
 
 /// From where, and where to.
@@ -107,11 +136,14 @@ pub struct MoveArgs {
 /// Moves everything.
 pub async fn move_over(MoveArgs { from, to }: MoveArgs) -> Ended {
     let wrong = |why: String| Complaint::new(Exit::Usage, why);
-    match file_of(&from) {
-        Some(file) if file.exists() => {}
+    match file_of(&from)? {
+        // What it would be told after the move would be nowhere in the new database.
+        Some(file) if is_there(&from).await? => sqlite::backup::nobody_uses(&file)
+            .await
+            .map_err(super::backup::told)?,
         Some(file) => {
             return Err(wrong(format!(
-                "there is no file {}: nothing can be moved from it",
+                "there is no database in {}: nothing can be moved from it",
                 file.display()
             )));
         }
@@ -127,10 +159,11 @@ pub async fn move_over(MoveArgs { from, to }: MoveArgs) -> Ended {
     }
     let moved = moving::everything(&from, &to).await.map_err(|error| {
         let exit = match error {
-            MoveError::NotEmpty(_) => Exit::Usage,
-            MoveError::Store(_) | MoveError::Miscounted { .. } | MoveError::Broken(_) => {
-                Exit::Internal
-            }
+            MoveError::NotEmpty(_)
+            | MoveError::Store(StoreError::Foreign(_) | StoreError::Newer(_)) => Exit::Usage,
+            MoveError::Store(StoreError::Open { .. }) => Exit::Usage,
+            MoveError::Broken(_) => Exit::No,
+            MoveError::Store(_) | MoveError::Miscounted { .. } => Exit::Internal,
         };
         Complaint::new(exit, error.to_string())
     })?;
@@ -155,16 +188,6 @@ fn told(moved: &Moved, to: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_sqlite_address_names_its_file() {
-        assert_eq!(file_of("sqlite://a.db"), Some(Path::new("a.db")));
-        assert_eq!(
-            file_of("sqlite:///var/a.db?mode=ro"),
-            Some(Path::new("/var/a.db"))
-        );
-        assert_eq!(file_of("sqlite::memory:"), None);
-    }
 
     #[test]
     fn a_move_says_what_was_moved_and_what_to_do_next() {

@@ -26,8 +26,6 @@ use crate::watch::{self, About};
 
 /// The one list of permissions and events.
 const MANIFEST: &str = include_str!("../../app-manifest.yml");
-/// How many ledger entries are read at once.
-const PAGE: u32 = 1_000;
 /// How often a server sweeps unless it is told otherwise: how old a page may be hangs on it.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(600);
 
@@ -196,7 +194,11 @@ async fn standing(url: &str, own_app: AppId, shadow: bool) -> Vec<Standing> {
 /// Opens the database and follows its ledger. One that is not there is not made; one that an older
 /// version wrote is brought up to date, as by every command that opens it.
 async fn examined(url: &str) -> Database {
-    if let Some(file) = database::file_of(url).filter(|file| !file.exists()) {
+    let file = match database::file_of(url) {
+        Ok(file) => file,
+        Err(complaint) => return Database::Unusable(complaint.text),
+    };
+    if let Some(file) = file.filter(|file| !file.exists()) {
         let folder = file.parent().filter(|folder| *folder != Path::new(""));
         return Database::Absent {
             url: url.to_owned(),
@@ -217,23 +219,12 @@ async fn examined(url: &str) -> Database {
         Ok(store) => store,
         Err(complaint) => return Database::Unusable(complaint.text),
     };
-    let (mut verifier, mut after) = (Verifier::default(), 0);
-    loop {
-        let entries = match store.ledger(None, after, PAGE).await {
-            Ok(entries) => entries,
-            Err(error) => return Database::Unusable(format!("the ledger cannot be read: {error}")),
-        };
-        let Some(last) = entries.last() else {
-            return Database::Sound {
-                url: database::shown(url),
-                entries: verifier.followed(),
-            };
-        };
-        after = last.seq;
-        for entry in &entries {
-            if let Err(broken) = verifier.take(entry) {
-                return Database::BrokenChain(broken.to_string());
-            }
-        }
+    match store.prove_ledger(Verifier::default()).await {
+        Ok(Ok(verifier)) => Database::Sound {
+            url: database::shown(url),
+            entries: verifier.followed(),
+        },
+        Ok(Err(broken)) => Database::BrokenChain(broken.to_string()),
+        Err(error) => Database::Unusable(format!("the ledger cannot be read: {error}")),
     }
 }

@@ -41,9 +41,17 @@ pub enum LedgerCommand {
         database: DatabaseArg,
     },
     /// Prove that no entry was changed, removed or reordered. Exit code 1 where the chain breaks.
+    ///
+    /// Every entry is followed from the first one to the end that the database keeps; an exported file may end
+    /// anywhere. Who can write the whole database can make a chain anew, and no look at the database alone shows
+    /// that. So the answer names the last entry's hash: kept elsewhere, and given as --expect-head later, it
+    /// proves that everything up to there is still what it was.
     Verify {
         /// An exported file; without it, the server's database. `-` reads standard input.
         file: Option<PathBuf>,
+        /// The hash of an entry that was seen before and must still be in the chain.
+        #[arg(long, value_name = "HASH", value_parser = parse_hash)]
+        expect_head: Option<String>,
         #[command(flatten)]
         database: DatabaseArg,
     },
@@ -94,9 +102,13 @@ pub async fn run(command: LedgerCommand) -> Ended {
             public_url,
             database,
         } => statements(&database.url, &github_url, public_url.as_deref()).await,
-        LedgerCommand::Verify { file, database } => match file {
-            Some(file) => verify_file(&file),
-            None => verify_database(&database.url).await,
+        LedgerCommand::Verify {
+            file,
+            expect_head,
+            database,
+        } => match file {
+            Some(file) => verify_file(&file, expect_head),
+            None => verify_database(&database.url, expect_head).await,
         },
     }
 }
@@ -149,19 +161,30 @@ fn unreadable(error: StoreError) -> Complaint {
     )
 }
 
-async fn verify_database(url: &str) -> Ended {
-    let mut verifier = Verifier::default();
-    let mut broken = None;
-    let store = database::existing(url).await?;
-    for_each(&*store, async |entry| {
-        broken = verifier.take(&entry).err();
-        Ok(broken.is_none())
-    })
-    .await?;
-    Ok(report(&verifier, broken.map(|broken| broken.to_string())))
+fn parse_hash(text: &str) -> Result<String, String> {
+    let hash = text.to_ascii_lowercase();
+    if hash.len() == 64 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        Ok(hash)
+    } else {
+        Err("give all 64 digits of the hash, as `ledger verify` printed it".to_owned())
+    }
 }
 
-fn verify_file(file: &std::path::Path) -> Ended {
+async fn verify_database(url: &str, head: Option<String>) -> Ended {
+    let store = database::existing(url).await?;
+    let followed = store
+        .prove_ledger(Verifier::looking_for(head.clone()))
+        .await
+        .map_err(unreadable)?;
+    let (said, exit) = match followed {
+        Ok(verifier) => held(&verifier, head.as_deref(), Place::Database),
+        Err(broken) => (format!("BROKEN: {broken}\n"), Exit::No),
+    };
+    print!("{said}");
+    Ok(exit)
+}
+
+fn verify_file(file: &std::path::Path, head: Option<String>) -> Ended {
     let reader: Box<dyn BufRead> = if file.as_os_str() == "-" {
         Box::new(BufReader::new(std::io::stdin()))
     } else {
@@ -173,37 +196,63 @@ fn verify_file(file: &std::path::Path) -> Ended {
         })?;
         Box::new(BufReader::new(opened))
     };
-    let mut verifier = Verifier::default();
+    let mut verifier = Verifier::looking_for(head.clone());
     for (index, line) in reader.lines().enumerate() {
         let line = line
             .map_err(|error| Complaint::new(Exit::Usage, format!("line {}: {error}", index + 1)))?;
         if line.trim().is_empty() {
             continue;
         }
-        let taken = serde_json::from_str::<Entry>(&line)
-            .map_err(|error| format!("line {} is not a ledger entry: {error}", index + 1))
-            .and_then(|entry| verifier.take(&entry).map_err(|broken| broken.to_string()));
-        if let Err(why) = taken {
-            return Ok(report(&verifier, Some(why)));
+        if let Err(broken) = verifier.take_line(&line) {
+            println!("BROKEN in line {}: {broken}", index + 1);
+            return Ok(Exit::No);
         }
     }
-    Ok(report(&verifier, None))
+    let (said, exit) = held(&verifier, head.as_deref(), Place::File);
+    print!("{said}");
+    Ok(exit)
 }
 
-fn report(verifier: &Verifier, broken: Option<String>) -> Exit {
-    match broken {
-        Some(why) => {
-            println!("BROKEN after {} sound entries: {why}", verifier.followed());
-            Exit::No
-        }
-        None if verifier.followed() == 0 => {
-            println!("The ledger is empty: there is nothing to prove.");
-            Exit::Done
-        }
-        None => {
-            println!("{} entries, the chain holds.", verifier.followed());
-            Exit::Done
-        }
+/// Where a chain is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Database,
+    File,
+}
+
+/// What is said of a chain that holds.
+fn held(verifier: &Verifier, head: Option<&str>, place: Place) -> (String, Exit) {
+    let said = match verifier.last() {
+        None => "The ledger is empty: there is nothing to prove.\n".to_owned(),
+        Some(last) => format!(
+            "{} entries, the chain holds. The last one, {}, has the hash\n{}\n",
+            verifier.followed(),
+            last.seq,
+            last.hash
+        ),
+    };
+    match (head, verifier.met()) {
+        (Some(_), Some(seq)) => (
+            format!(
+                "{said}Entry {seq} is the one that was expected: all up to there is what it was.\n"
+            ),
+            Exit::Done,
+        ),
+        (Some(head), None) => (
+            format!(
+                "{said}BROKEN: no entry has the hash {head}. This is not the chain in which it was seen, or \
+                 that part of it is gone.\n"
+            ),
+            Exit::No,
+        ),
+        (None, _) if place == Place::Database && verifier.last().is_some() => (
+            format!(
+                "{said}Who can write the whole database could have made it anew: keep that hash elsewhere, and give it\n\
+                 as --expect-head later.\n"
+            ),
+            Exit::Done,
+        ),
+        (None, _) => (said, Exit::Done),
     }
 }
 

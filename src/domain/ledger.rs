@@ -1,12 +1,20 @@
 //! The append-only, hash-chained record: what was decided, on what it rested, what came of it.
 //!
 //! Each entry's hash covers its canonical bytes and the hash before it, so a changed, removed or
-//! reordered entry breaks the chain at that place.
+//! reordered entry breaks the chain at that place. An entry that is gone from the end breaks nothing: for that
+//! the end is kept beside the chain, or was noted elsewhere, and is looked for ([`Verifier::expect`]).
+//!
+//! What it cannot show: whoever can write all of it can make a chain anew. Only what was noted where they
+//! cannot write tells the two apart.
 
-use chrono::SecondsFormat;
+mod kept;
+
+use chrono::{SecondsFormat, SubsecRound as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+
+pub use kept::Kept;
 
 use super::model::{HeadSha, PullNumber, RepoId, Timestamp};
 
@@ -100,7 +108,8 @@ pub fn seal(draft: Draft, last: Option<(u64, &str)>) -> Entry {
     };
     let mut entry = Entry {
         seq,
-        at: draft.at,
+        // No finer than what is hashed.
+        at: draft.at.trunc_subsecs(6),
         kind: draft.kind,
         repo: draft.repo,
         number: draft.number,
@@ -177,24 +186,53 @@ pub struct Broken {
     pub why: String,
 }
 
+/// The end of a chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    /// The place of its last entry; 0 where there is none.
+    pub seq: u64,
+    /// The hash of it.
+    pub hash: String,
+}
+
 /// Follows a chain, entry by entry.
 #[derive(Debug, Clone, Default)]
 pub struct Verifier {
-    last: Option<(u64, String)>,
+    last: Option<End>,
+    /// Where it must lead to.
+    ends: Vec<End>,
+    /// What must be in it.
+    noted: Option<String>,
+    noted_at: Option<u64>,
 }
 
 impl Verifier {
+    /// One that looks for an entry by its hash.
+    pub fn looking_for(hash: Option<String>) -> Self {
+        Self {
+            noted: hash,
+            ..Self::default()
+        }
+    }
+
+    /// The chain must lead to this end, and may go on from there.
+    pub fn expect(&mut self, end: End) {
+        if end.seq > 0 {
+            self.ends.push(end);
+        }
+    }
+
     /// Takes the next entry.
     ///
     /// # Errors
-    /// [`Broken`] when its place, its link or its hash is wrong.
+    /// [`Broken`] when its place, its link or its hash is wrong, or another entry was last in its place.
     pub fn take(&mut self, entry: &Entry) -> Result<(), Broken> {
         let broken = |why: String| Broken {
             seq: entry.seq,
             why,
         };
         let (seq, prev) = match &self.last {
-            Some((seq, hash)) => (seq + 1, hash.clone()),
+            Some(last) => (last.seq + 1, last.hash.clone()),
             None => (1, nothing()),
         };
         if entry.seq != seq {
@@ -206,13 +244,77 @@ impl Verifier {
         if entry.hash != hash(entry) {
             return Err(broken("its content is not what was hashed".into()));
         }
-        self.last = Some((entry.seq, entry.hash.clone()));
+        if let Some(end) = self.ends.iter().find(|end| end.seq == seq)
+            && end.hash != entry.hash
+        {
+            let why = format!(
+                "the last one that was written here has the hash {}",
+                end.hash
+            );
+            return Err(broken(why));
+        }
+        if self.noted.as_ref() == Some(&entry.hash) {
+            self.noted_at = Some(seq);
+        }
+        self.last = Some(End {
+            seq,
+            hash: entry.hash.clone(),
+        });
         Ok(())
+    }
+
+    /// Takes the next entry as a database keeps it.
+    ///
+    /// # Errors
+    /// [`Broken`] as of [`Verifier::take`], or when something is kept of it that was not hashed.
+    pub fn take_kept(&mut self, kept: &Kept) -> Result<(), Broken> {
+        self.take_read(kept.read())
+    }
+
+    /// Takes the next entry from its text.
+    ///
+    /// # Errors
+    /// As of [`Verifier::take_kept`].
+    pub fn take_line(&mut self, line: &str) -> Result<(), Broken> {
+        self.take_read(kept::read(line))
+    }
+
+    fn take_read(&mut self, read: Result<Entry, String>) -> Result<(), Broken> {
+        let seq = self.followed() + 1;
+        let entry = read.map_err(|why| Broken { seq, why })?;
+        self.take(&entry)
+    }
+
+    /// Says that there are no more.
+    ///
+    /// # Errors
+    /// [`Broken`] when the chain ends before an end that was expected.
+    pub fn finish(&self) -> Result<(), Broken> {
+        let followed = self.followed();
+        match self.ends.iter().find(|end| end.seq > followed) {
+            None => Ok(()),
+            Some(End { seq, hash }) => Err(Broken {
+                seq: followed + 1,
+                why: format!(
+                    "it is gone, and all up to entry {seq} (hash {hash}), which was the last one written"
+                ),
+            }),
+        }
     }
 
     /// How many entries were followed.
     pub fn followed(&self) -> u64 {
-        self.last.as_ref().map_or(0, |(seq, _)| *seq)
+        self.last.as_ref().map_or(0, |last| last.seq)
+    }
+
+    /// The last entry that was followed.
+    pub fn last(&self) -> Option<&End> {
+        self.last.as_ref()
+    }
+
+    /// The place of the entry that was looked for, if it was met.
+    pub fn met(&self) -> Option<u64> {
+        self.noted_at
     }
 }
 
@@ -286,5 +388,147 @@ mod tests {
             }
             prop_assert!(verify(&entries).unwrap_err().seq > at as u64);
         }
+    }
+    fn line(entry: &Entry) -> String {
+        serde_json::to_string(entry).unwrap()
+    }
+
+    #[test]
+    fn what_was_not_hashed_is_not_taken_for_a_part_of_an_entry() {
+        let entry = chain(1).remove(0);
+        let sound = line(&entry);
+        Verifier::default().take_line(&sound).unwrap();
+        let refused = |text: String| {
+            let broken = Verifier::default().take_line(&text).unwrap_err();
+            assert_eq!(broken.seq, 1, "{text}");
+            broken.why
+        };
+        insta::assert_snapshot!(
+            [
+                refused(sound.replacen('{', r#"{"forged":"x","#, 1)),
+                refused(sound.replacen('{', r#"{"kind":"landed","#, 1)),
+                refused(sound.replacen(r#""z":1.5"#, r#""z":2.5,"z":1.5"#, 1)),
+                refused(sound.replacen(".123456Z", ".123456789Z", 1)),
+                refused("[]".to_owned()),
+            ].join("\n"),
+            @r#"
+        it holds "forged", which was not hashed
+        it is no ledger entry: "kind" stands twice in it at line 1 column 76
+        it is no ledger entry: "z" stands twice in it at line 1 column 138
+        its time is finer than what was hashed
+        it is no ledger entry
+        "#
+        );
+    }
+
+    #[test]
+    fn an_entry_is_no_finer_than_what_is_hashed_of_it() {
+        let mut draft = Draft {
+            at: chrono::DateTime::from_timestamp(1_700_000_000, 123_456_789).unwrap(),
+            kind: Kind::Verdict,
+            repo: RepoId::new(7).unwrap(),
+            number: None,
+            head: None,
+            body: json!({}),
+        };
+        Verifier::default()
+            .take_line(&line(&seal(draft.clone(), None)))
+            .unwrap();
+        draft.at = draft.at.trunc_subsecs(6);
+        assert_eq!(seal(draft.clone(), None).at, draft.at);
+    }
+
+    #[test]
+    fn whatever_an_entry_is_found_by_says_what_it_says() {
+        let entry = chain(1).remove(0);
+        let kept = Kept {
+            seq: 1,
+            repo: Some(7),
+            number: Some(Some(1)),
+            hash: Some(entry.hash.clone()),
+            entry: Some(line(&entry)),
+        };
+        Verifier::default().take_kept(&kept).unwrap();
+        for (column, forged) in [
+            (
+                "seq",
+                Kept {
+                    seq: 6,
+                    ..kept.clone()
+                },
+            ),
+            (
+                "repo",
+                Kept {
+                    repo: Some(999),
+                    ..kept.clone()
+                },
+            ),
+            (
+                "repo",
+                Kept {
+                    repo: None,
+                    ..kept.clone()
+                },
+            ),
+            (
+                "number",
+                Kept {
+                    number: Some(Some(999)),
+                    ..kept.clone()
+                },
+            ),
+            (
+                "number",
+                Kept {
+                    number: Some(None),
+                    ..kept.clone()
+                },
+            ),
+            (
+                "number",
+                Kept {
+                    number: None,
+                    ..kept.clone()
+                },
+            ),
+            (
+                "hash",
+                Kept {
+                    hash: Some("00".into()),
+                    ..kept.clone()
+                },
+            ),
+        ] {
+            let broken = Verifier::default().take_kept(&forged).unwrap_err();
+            assert!(broken.why.contains(&format!("`{column}`")), "{broken}");
+        }
+    }
+
+    #[test]
+    fn an_end_that_is_gone_or_another_is_missed() {
+        let entries = chain(4);
+        let follow = |entries: &[Entry], end: &Entry| {
+            let mut verifier = Verifier::looking_for(Some(end.hash.clone()));
+            verifier.expect(End {
+                seq: end.seq,
+                hash: end.hash.clone(),
+            });
+            for entry in entries {
+                verifier.take(entry)?;
+            }
+            verifier.finish().map(|()| verifier.met())
+        };
+        assert_eq!(follow(&entries, &entries[3]), Ok(Some(4)));
+        assert_eq!(
+            follow(&entries, &entries[1]),
+            Ok(Some(2)),
+            "it went on since"
+        );
+        assert_eq!(follow(&entries[..2], &entries[3]).unwrap_err().seq, 3);
+        assert_eq!(follow(&[], &entries[3]).unwrap_err().seq, 1);
+        let mut other = entries[3].clone();
+        other.hash = "0".repeat(64);
+        assert_eq!(follow(&entries, &other).unwrap_err().seq, 4);
     }
 }

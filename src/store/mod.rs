@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::domain::dispatch;
 use crate::domain::evidence::{Carrier, Posted};
 use crate::domain::facts::{Freeze, PullRequest};
-use crate::domain::ledger::{Draft, Entry};
+use crate::domain::ledger::{Broken, Draft, Entry, Verifier};
 use crate::domain::memory::{
     Change, Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory, Wake,
 };
@@ -46,6 +46,12 @@ pub enum StoreError {
     /// The schema could not be brought up to date.
     #[error("the database's schema could not be brought up to date: {0}")]
     Migration(#[from] sqlx::migrate::MigrateError),
+    /// What stands there is not this program's.
+    #[error("{0} is not a database of Countersign: another program keeps its tables there")]
+    Foreign(String),
+    /// A newer version of this program wrote it, which an older one cannot take over.
+    #[error("{0} was written by a newer version of Countersign: use that version")]
+    Newer(String),
     /// Something stored cannot be read back.
     #[error("what is stored as {what} cannot be read: {why}")]
     Corrupt {
@@ -460,6 +466,9 @@ pub trait Store: Send + Sync {
     async fn ledger(&self, repo: Option<RepoId>, after: u64, limit: u32) -> Stored<Vec<Entry>>;
     /// Ledger entries of one pull request, in order.
     async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>>;
+    /// Follows the ledger's chain from its first entry to the end that is kept beside it, with all that the
+    /// database keeps of each entry.
+    async fn prove_ledger(&self, verifier: Verifier) -> Stored<Result<Verifier, Broken>>;
     /// Lets go of what is old, at most `limit` rows of each kind; tells how many rows that were, 0 when
     /// nothing is left to go. Goes: bodies of dead letters, ids of deliveries that do not wait, what is
     /// remembered of commits that are no open pull request's head (of pull requests last changed before, or

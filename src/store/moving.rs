@@ -9,7 +9,7 @@
 //!   server that still runs on the source is answered "busy", and its deliveries are refused with a 503, which
 //!   GitHub records as failed: they can be asked for again.
 //! - **Proven before it counts.** Every table's rows are counted on both sides, and the ledger's chain is
-//!   followed in the target, before the transaction is committed.
+//!   followed on both, before the transaction is committed.
 //!
 //! Leases and their numbers move too: who held one of them on the source is overtaken as anybody is, and no
 //! number is given twice. The source is left as it was.
@@ -19,25 +19,20 @@
 //! The way back. Texts with the character NUL, which PostgreSQL cannot keep: it becomes U+FFFD, as in everything
 //! that is stored there.
 
-use std::str::FromStr;
-
 use futures::TryStreamExt;
 use futures::stream::TryChunksError;
 use sqlx::postgres::{PgConnection, Postgres as Pg};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Connection, QueryBuilder, Row};
 
-use super::postgres::{Postgres, address, rows::text};
-use super::sqlite::Sqlite;
-use super::values::document;
+use super::postgres::{self, Postgres, address, rows::text};
+use super::sqlite::{self, Sqlite, file};
 use super::{StoreError, Stored};
-use crate::domain::ledger::{Entry, Verifier};
+use crate::domain::ledger::{Broken, Verifier};
 
 /// How many rows are written at a time. A row may be a megabyte; one at a time would have the triggers count
 /// each delivery by itself.
 const SOME: usize = 50;
-/// How many entries of the ledger are followed at a time.
-const PAGE: i64 = 500;
 
 /// How a column is kept on the two sides.
 #[derive(Clone, Copy)]
@@ -232,11 +227,15 @@ pub async fn everything(from: &str, to: &str) -> Result<Moved, MoveError> {
     // Each brings its own schema up to date.
     Sqlite::open(from).await?.close().await;
     Postgres::open(to).await?.close().await;
-    let mut source = SqliteConnection::connect_with(&SqliteConnectOptions::from_str(from)?).await?;
+    let mut source = SqliteConnection::connect_with(&file::address(from)?.options).await?;
     let mut target = PgConnection::connect_with(&address::options(to)?).await?;
     let mut reading = source.begin_with("begin immediate").await?;
     let mut writing = target.begin().await?;
     refuse_what_is_not_empty(&mut writing).await?;
+    // Before it is copied: the target's own end is that of what comes.
+    let broken = |broken: Broken| MoveError::Broken(broken.to_string());
+    let chain = sqlite::ledger::follow(&mut reading, Verifier::default());
+    chain.await?.map_err(broken)?;
     let mut tables = Vec::with_capacity(TABLES.len());
     for table in &TABLES {
         tables.push((table.0, copy(&mut reading, &mut writing, table).await?));
@@ -253,7 +252,8 @@ pub async fn everything(from: &str, to: &str) -> Result<Moved, MoveError> {
         }
     }
     go_on_numbering(&mut reading, &mut writing).await?;
-    let chain = follow(&mut writing).await?;
+    let chain = postgres::ledger::follow(&mut writing, Verifier::default());
+    let chain = chain.await?.map_err(broken)?.followed();
     writing.commit().await?;
     reading.rollback().await?;
     Ok(Moved { tables, chain })
@@ -350,29 +350,4 @@ async fn go_on_numbering(reading: &mut SqliteConnection, writing: &mut PgConnect
             .await?;
     }
     Ok(())
-}
-
-/// Follows the ledger's chain in the target.
-async fn follow(writing: &mut PgConnection) -> Result<u64, MoveError> {
-    let mut verifier = Verifier::default();
-    loop {
-        let after = verifier.followed();
-        let rows = sqlx::query("select entry from ledger where seq > $1 order by seq limit $2")
-            .bind(super::values::integer(after)?)
-            .bind(PAGE)
-            .fetch_all(&mut *writing)
-            .await?;
-        for row in &rows {
-            let entry: Entry = document(
-                "an entry of the ledger",
-                row.try_get("entry").map_err(StoreError::from)?,
-            )?;
-            verifier
-                .take(&entry)
-                .map_err(|broken| MoveError::Broken(broken.to_string()))?;
-        }
-        if rows.is_empty() {
-            return Ok(after);
-        }
-    }
 }

@@ -17,7 +17,7 @@ use chrono::{DateTime, Utc};
 use countersign::domain::dispatch;
 use countersign::domain::evidence::Posted;
 use countersign::domain::facts::Freeze;
-use countersign::domain::ledger::{Draft, Entry};
+use countersign::domain::ledger::{Broken, Draft, Entry, Verifier};
 use countersign::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory,
 };
@@ -493,6 +493,10 @@ impl Store for Troubled {
 
     async fn ledger(&self, repo: Option<RepoId>, after: u64, limit: u32) -> Stored<Vec<Entry>> {
         self.read(self.inner.ledger(repo, after, limit)).await
+    }
+
+    async fn prove_ledger(&self, verifier: Verifier) -> Stored<Result<Verifier, Broken>> {
+        self.read(self.inner.prove_ledger(verifier)).await
     }
 
     async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {

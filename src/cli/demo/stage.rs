@@ -19,7 +19,7 @@ use crate::simulator::deliveries::Pump;
 use crate::simulator::world::Repo;
 use crate::simulator::{Actor, Options, Permission, PullHandle, RepoHandle, Simulator};
 use crate::store::Store;
-use crate::store::sqlite::Sqlite;
+use crate::store::sqlite::{Sqlite, url_of};
 use crate::submit::SigningKey;
 
 /// How long a step may take to come to its expected state.
@@ -269,7 +269,7 @@ impl Stage {
 
 /// The address of the database in a folder.
 pub fn database(folder: &Path) -> String {
-    format!("sqlite://{}", folder.join("countersign.db").display())
+    url_of(&folder.join("countersign.db"))
 }
 
 fn policy(desk: &SigningKey) -> String {

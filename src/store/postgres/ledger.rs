@@ -6,7 +6,7 @@
 use sqlx::postgres::PgConnection;
 
 use super::chain;
-pub use super::chain::{of, page};
+pub use super::chain::{follow, of, page};
 use super::hands::{Hand, take_hand};
 use crate::domain::ledger::Draft;
 use crate::store::Stored;

@@ -39,9 +39,10 @@ mod bell;
 mod evidence;
 mod hands;
 mod inbox;
-mod ledger;
+pub(super) mod ledger;
 mod retry;
 pub(super) mod rows;
+mod schema;
 mod upkeep;
 mod work;
 
@@ -92,10 +93,9 @@ mod sql {
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::postgres::{PgConnection as Db, PgRow as DbRow};
-use sqlx::{Connection as _, Row, SqlSafeStr};
+use sqlx::{Connection as _, Row};
 
 pub use self::address::{is_address, shown};
 
@@ -111,7 +111,7 @@ use crate::clock::Clock;
 use crate::domain::dispatch;
 use crate::domain::evidence::Posted;
 use crate::domain::facts::Freeze;
-use crate::domain::ledger::{Draft, Entry};
+use crate::domain::ledger::{Broken, Draft, Entry, Verifier};
 use crate::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory, Wake,
 };
@@ -153,7 +153,8 @@ impl Postgres {
     ///
     /// # Errors
     /// [`StoreError::Open`] when it is not PostgreSQL's address or the database cannot be reached or used,
-    /// [`StoreError::Migration`] when the schema cannot be brought up to date, or is too new for this program.
+    /// [`StoreError::Newer`] when it is too new for this program,
+    /// [`StoreError::Migration`] when the schema cannot be brought up to date.
     pub async fn open(url: &str) -> Stored<Self> {
         let failed = |cause| StoreError::Open {
             url: shown(url),
@@ -164,8 +165,10 @@ impl Postgres {
         // Without the limits below: a step may take its time.
         let first = pool().max_connections(1).connect_with(options.clone());
         let first = first.await.map_err(failed)?;
-        migrator().run(&first).await?;
-        known(&mut *first.acquire().await?).await?;
+        schema::migrator().run(&first).await?;
+        if !schema::known(&mut *first.acquire().await?).await? {
+            return Err(StoreError::Newer(shown(url)));
+        }
         first.close().await;
         let limited = options.options(LIMITS);
         let light = limited.clone().options([("synchronous_commit", "off")]);
@@ -254,34 +257,6 @@ async fn usable(first: &mut PgConnection) -> Result<(), sqlx::Error> {
             "this machine's clock is not the database's: set both by NTP, since servers whose clocks are \
              half a minute apart take over each other's work"
         );
-    }
-    Ok(())
-}
-
-/// Every step from an empty schema to today's. Steps are added, never changed.
-fn migrator() -> Migrator {
-    let initial = Migration::new(
-        1,
-        "initial".into(),
-        MigrationType::Simple,
-        include_str!("../migrations/postgres/0001_initial.sql").into_sql_str(),
-        false,
-    );
-    let mut migrator = Migrator::with_migrations(vec![initial]);
-    // Steps of the version after this one: they only add, or they raise the floor.
-    migrator.set_ignore_missing(true);
-    migrator
-}
-
-/// Refuses a schema from which something was taken away that this program needs.
-async fn known(first: &mut PgConnection) -> Stored<()> {
-    let row = sqlx::query("select least from schema_floor where id = 1")
-        .fetch_one(first)
-        .await?;
-    let least: i64 = row.try_get("least")?;
-    let newest = migrator().iter().map(|step| step.version).max();
-    if newest.unwrap_or_default() < least {
-        return Err(MigrateError::VersionMissing(least).into());
     }
     Ok(())
 }
@@ -578,6 +553,14 @@ impl Store for Postgres {
             notes::pulse(&mut tx).await?;
             Ok(())
         })
+    }
+
+    async fn prove_ledger(&self, verifier: Verifier) -> Stored<Result<Verifier, Broken>> {
+        calmly!(
+            self.light,
+            db,
+            ledger::follow(&mut db, verifier.clone()).await
+        )
     }
 
     async fn prune(&self, keep: Keep, limit: u32) -> Stored<u64> {

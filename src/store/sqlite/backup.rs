@@ -7,9 +7,8 @@
 //! - **A copy that has its name was proved.** It is written under another name, checked whole (SQLite's own
 //!   check, and the ledger's chain from its first entry), put on the disk, and only then named. An existing
 //!   file is never overwritten.
-//! - **Nobody's database is replaced under him.** A connection in WAL mode holds a shared lock as long as it
-//!   is open; leaving that mode needs an exclusive one. So a running server, also an idle one, is noticed,
-//!   and one that starts meanwhile waits. What was replaced is kept beside under a name with the time.
+//! - **Nobody's database is replaced under him** ([`claim`]), and a damaged one is no reason to refuse: that
+//!   is when a copy is needed. What was replaced is kept beside, with its log, under a name with the time.
 //!
 //! What is left out: a copy goes to a file on this machine; taking it elsewhere is for other programs. What
 //! happened after the copy was made is not known after it was put back. GitHub's deliveries of that time are
@@ -21,14 +20,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use futures::TryStreamExt as _;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _, Row as _};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
 use tempfile::NamedTempFile;
 
-use super::migrator;
-use super::rows::document;
-use crate::domain::ledger::{Broken, Entry, Verifier};
+use super::file::{Standing, look_as};
+use super::schema::LEDGER_HEAD;
+use super::{claim, ledger};
+use crate::domain::ledger::{Broken, Verifier};
 use crate::domain::model::Timestamp;
 use crate::store::StoreError;
 
@@ -44,6 +43,15 @@ pub struct Proved {
     pub bytes: u64,
 }
 
+/// Whether nobody else has the database open at this moment; a server may be started in the next.
+///
+/// # Errors
+/// [`BackupError::InUse`] when somebody has, and the file system's.
+pub async fn nobody_uses(file: &Path) -> Result<(), BackupError> {
+    claim::claim(file).await?.release().await;
+    Ok(())
+}
+
 /// Why a copy was not made or not put back.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
@@ -53,15 +61,21 @@ pub enum BackupError {
     /// There is nothing to copy.
     #[error("there is no file {0}")]
     Missing(PathBuf),
+    /// There is no folder to put it in.
+    #[error("there is no folder {0}")]
+    NoFolder(PathBuf),
     /// A server works with the database.
     #[error("{0} is in use: stop the server first (and whatever else has it open)")]
     InUse(PathBuf),
     /// It is no sound database of this program.
     #[error("{0} is not a sound database of Countersign: {1}")]
     Unsound(PathBuf, String),
-    /// A newer version wrote it.
-    #[error("{0} was written by a newer version of Countersign: use that version")]
-    Newer(PathBuf),
+    /// It is not this program's, or a newer version's, or cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It holds nothing, so there is nothing to copy.
+    #[error("{0} is empty: there is no database in it")]
+    Empty(PathBuf),
     /// The chain of its ledger is broken.
     #[error("{0}: {1}; `countersign ledger verify` tells more")]
     Broken(PathBuf, Broken),
@@ -70,9 +84,9 @@ pub enum BackupError {
     Io(PathBuf, io::Error),
 }
 
-type Made<T> = Result<T, BackupError>;
+pub(super) type Made<T> = Result<T, BackupError>;
 
-fn at<T>(path: &Path, outcome: io::Result<T>) -> Made<T> {
+pub(super) fn at<T>(path: &Path, outcome: io::Result<T>) -> Made<T> {
     outcome.map_err(|error| BackupError::Io(path.to_owned(), error))
 }
 
@@ -87,13 +101,13 @@ fn folder(file: &Path) -> &Path {
     }
 }
 
-fn beside(file: &Path, ending: &str) -> PathBuf {
+pub(super) fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(file);
     name.push(ending);
     name.into()
 }
 
-fn options(file: &Path) -> SqliteConnectOptions {
+pub(super) fn options(file: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(file)
         .create_if_missing(false)
@@ -105,14 +119,13 @@ fn options(file: &Path) -> SqliteConnectOptions {
 /// # Errors
 /// [`BackupError`]; then there is no file `to` that was not there before.
 pub async fn backup(from: &Path, to: &Path) -> Made<Proved> {
-    if !from.exists() {
-        return Err(BackupError::Missing(from.to_owned()));
-    }
+    file(from)?;
     if to.exists() {
         return Err(BackupError::Exists(to.to_owned()));
     }
+    ours(from, from).await?;
     // SQLite writes into an empty file; this one is readable by its owner alone.
-    let part = at(to, NamedTempFile::new_in(folder(to)))?;
+    let part = begun(to)?;
     let name = part.path().to_string_lossy().into_owned();
     let mut db = options(from).connect().await.map_err(unsound(from))?;
     sqlx::query("vacuum into $1")
@@ -121,75 +134,49 @@ pub async fn backup(from: &Path, to: &Path) -> Made<Proved> {
         .await
         .map_err(unsound(from))?;
     db.close().await.map_err(unsound(from))?;
-    let proved = prove(part.path()).await?;
+    let proved = prove(part.path(), from).await?;
     keep(part, to)?;
     Ok(proved)
 }
 
-/// Puts the copy `from` in the place of the database in `to`; tells under which name the replaced one is
-/// kept, if there was one.
+/// What came of a restoring.
+#[derive(Debug)]
+pub struct Restored {
+    /// What is there now.
+    pub proved: Proved,
+    /// Under which names is kept what stood there: the database first, then what lay beside it.
+    pub kept: Vec<PathBuf>,
+    /// Why what stood there was no sound database, if it was none.
+    pub damaged: Option<String>,
+}
+
+/// Puts the copy `from` in the place of the database in `to`, be that sound, damaged or gone; what stood there
+/// is kept under another name.
 ///
 /// # Errors
 /// [`BackupError`]; then the database is the one it was.
-pub async fn restore(from: &Path, to: &Path, now: Timestamp) -> Made<(Proved, Option<PathBuf>)> {
-    if !from.exists() {
-        return Err(BackupError::Missing(from.to_owned()));
-    }
+pub async fn restore(from: &Path, to: &Path, now: Timestamp) -> Made<Restored> {
+    file(from)?;
     // The copy of the copy is what is proved: it is what will be used.
-    let part = at(to, NamedTempFile::new_in(folder(to)))?;
+    let part = begun(to)?;
     at(from, std::fs::copy(from, part.path()))?;
-    let proved = prove(part.path()).await.map_err(|error| match error {
-        BackupError::Unsound(_, why) => BackupError::Unsound(from.to_owned(), why),
-        BackupError::Newer(_) => BackupError::Newer(from.to_owned()),
-        BackupError::Broken(_, broken) => BackupError::Broken(from.to_owned(), broken),
-        other => other,
-    })?;
-    if !to.exists() {
-        let log = beside(to, "-wal");
-        if log.exists() {
-            // It would be taken for the restored database's own.
-            return Err(BackupError::Exists(log));
-        }
-        keep(part, to)?;
-        return Ok((proved, None));
-    }
-    let claim = claim(to).await?;
+    ours(part.path(), from).await?;
+    let proved = prove(part.path(), from).await?;
+    let claim = claim::claim(to).await?;
     let ending = format!(".replaced-{}", now.format("%Y%m%dT%H%M%S%6fZ"));
-    let replaced = beside(to, &ending);
-    if replaced.exists() {
-        return Err(BackupError::Exists(replaced));
-    }
-    at(&replaced, std::fs::rename(to, &replaced))?;
+    let aside = claim::set_aside(&claim, to, &beside(to, &ending))?;
     if let Err(error) = keep(part, to) {
         // Better the old one than none.
-        at(to, std::fs::rename(&replaced, to))?;
+        aside.put_back()?;
         return Err(error);
     }
     // Only now: until here the lock kept a server from opening the old file.
-    claim.close().await.map_err(unsound(&replaced))?;
-    Ok((proved, Some(replaced)))
-}
-
-/// Takes the database for oneself alone, with all of its log in its file.
-async fn claim(file: &Path) -> Made<SqliteConnection> {
-    let in_use = |error: sqlx::Error| match &error {
-        sqlx::Error::Database(database) if database.message().contains("locked") => {
-            BackupError::InUse(file.to_owned())
-        }
-        _ => BackupError::Unsound(file.to_owned(), error.to_string()),
-    };
-    let mut db = options(file).connect().await.map_err(in_use)?;
-    for statement in [
-        "pragma locking_mode = exclusive",
-        "pragma journal_mode = delete",
-        "begin exclusive",
-    ] {
-        sqlx::query(statement)
-            .execute(&mut db)
-            .await
-            .map_err(in_use)?;
-    }
-    Ok(db)
+    let damaged = claim.release().await;
+    Ok(Restored {
+        proved,
+        kept: aside.kept(),
+        damaged,
+    })
 }
 
 /// Puts a file on the disk under its name, which must be free.
@@ -207,45 +194,74 @@ fn keep(part: NamedTempFile, to: &Path) -> Made<()> {
     at(folder, File::sync_all(&opened))
 }
 
-/// Reads a database whole: its pages, its tables, its ledger from the first entry.
-async fn prove(file: &Path) -> Made<Proved> {
+/// Whether a database is for this program. Complains of it as `called`.
+async fn ours(file: &Path, called: &Path) -> Made<()> {
+    match look_as(file, called).await {
+        Ok(Standing::Ours) => Ok(()),
+        Ok(Standing::Nothing) => Err(BackupError::Empty(called.to_owned())),
+        Err(StoreError::Open { cause, .. }) => Err(unsound(called)(cause)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A file without a name beside the one that it will have, for its owner alone.
+fn begun(to: &Path) -> Made<NamedTempFile> {
+    let folder = folder(to);
+    if !folder.is_dir() {
+        return Err(BackupError::NoFolder(folder.to_owned()));
+    }
+    // What it says of its own name would tell nobody anything.
+    let begun = NamedTempFile::new_in(folder).map_err(|error| error.kind().into());
+    at(folder, begun)
+}
+
+/// There must be a file.
+fn file(path: &Path) -> Made<()> {
+    let found = match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(BackupError::Missing(path.to_owned()));
+        }
+        found => at(path, found)?,
+    };
+    if found.is_dir() {
+        return at(path, Err(io::ErrorKind::IsADirectory.into()));
+    }
+    Ok(())
+}
+
+/// Reads a database whole: its pages, its tables, its ledger from the first entry. Complains of it as `called`.
+async fn prove(file: &Path, called: &Path) -> Made<Proved> {
+    // Not opened to be read alone: then SQLite would leave its log beside it.
     let mut db = options(file)
-        .read_only(true)
+        .pragma("query_only", "on")
         .connect()
         .await
-        .map_err(unsound(file))?;
+        .map_err(unsound(called))?;
     let said: Vec<String> = sqlx::query_scalar("pragma integrity_check")
         .fetch_all(&mut db)
         .await
-        .map_err(unsound(file))?;
+        .map_err(unsound(called))?;
     if said != ["ok"] {
         let why = said.into_iter().next().unwrap_or_default();
-        return Err(BackupError::Unsound(file.to_owned(), why));
+        return Err(BackupError::Unsound(called.to_owned(), why));
     }
     let version: Option<i64> = sqlx::query_scalar("select max(version) from _sqlx_migrations")
         .fetch_one(&mut db)
         .await
-        .map_err(unsound(file))?;
-    let newest = migrator().iter().map(|step| step.version).max();
-    if version > newest {
-        return Err(BackupError::Newer(file.to_owned()));
-    }
-    let entries = follow(&mut db, file).await?;
-    db.close().await.map_err(unsound(file))?;
-    let bytes = at(file, std::fs::metadata(file))?.len();
-    Ok(Proved { entries, bytes })
-}
-
-async fn follow(db: &mut SqliteConnection, file: &Path) -> Made<u64> {
+        .map_err(unsound(called))?;
     let mut verifier = Verifier::default();
-    let mut rows = sqlx::query("select entry from ledger order by seq").fetch(db);
-    while let Some(row) = rows.try_next().await.map_err(unsound(file))? {
-        let text: &str = row.try_get("entry").map_err(unsound(file))?;
-        let entry: Entry =
-            document("a ledger entry", text).map_err(|error: StoreError| unsound(file)(error))?;
-        verifier
-            .take(&entry)
-            .map_err(|broken| BackupError::Broken(file.to_owned(), broken))?;
-    }
-    Ok(verifier.followed())
+    let followed = if version >= Some(LEDGER_HEAD) {
+        let followed = ledger::follow(&mut db, verifier).await;
+        followed.map_err(unsound(called))?
+    } else {
+        let followed = ledger::follow_entries(&mut db, &mut verifier).await;
+        followed.map_err(unsound(called))?.map(|()| verifier)
+    };
+    let verifier = followed.map_err(|broken| BackupError::Broken(called.to_owned(), broken))?;
+    db.close().await.map_err(unsound(called))?;
+    let bytes = at(file, std::fs::metadata(file))?.len();
+    Ok(Proved {
+        entries: verifier.followed(),
+        bytes,
+    })
 }

@@ -20,9 +20,12 @@
 
 mod absorb;
 pub mod backup;
+mod claim;
 mod evidence;
+pub(super) mod file;
 mod inbox;
 mod rows;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod upkeep;
@@ -43,7 +46,7 @@ mod dispatches;
 mod effects;
 #[path = "../both/chain.rs"]
 #[allow(clippy::duplicate_mod, reason = "one text for two databases")]
-mod ledger;
+pub(super) mod ledger;
 #[path = "../both/memory.rs"]
 #[allow(clippy::duplicate_mod, reason = "one text for two databases")]
 mod memory;
@@ -72,17 +75,17 @@ mod sql {
          order by pulls.created, pulls.repo, pulls.number";
 }
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::pool::PoolConnection;
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
 use sqlx::sqlite::{SqliteConnection as Db, SqliteRow as DbRow};
-use sqlx::{Connection as _, SqlSafeStr, Sqlite as Database, Transaction};
+use sqlx::sqlite::{SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection as _, Sqlite as Database, Transaction};
+
+pub use self::file::{Standing, file_of, look, url_of};
+
+use self::schema::migrator;
 
 use super::{
     Absorbed, Accepted, Begun, DeadLetter, Ended, Figures, Finish, InboxCounts, Keep, Lease,
@@ -91,7 +94,7 @@ use super::{
 use crate::domain::dispatch;
 use crate::domain::evidence::Posted;
 use crate::domain::facts::Freeze;
-use crate::domain::ledger::{Draft, Entry};
+use crate::domain::ledger::{Broken, Draft, Entry, Verifier};
 use crate::domain::memory::{
     Confirm, HeadMemory, IssuesMemory, PullMemory, PullRecord, RepoMemory, Wake,
 };
@@ -116,19 +119,27 @@ pub struct Sqlite {
 type Tx = Transaction<'static, Database>;
 
 impl Sqlite {
-    /// Opens `sqlite://FILE` (made if it is not there) or `sqlite::memory:`, and brings its schema up
+    /// Opens `sqlite://FILE` (made, for its owner alone, if it is not there) or `sqlite::memory:`, and brings its schema up
     /// to date.
     ///
     /// # Errors
     /// [`StoreError::Open`] when it is not SQLite's address or the file cannot be opened,
-    /// [`StoreError::Migration`] when the schema cannot be brought up to date (a newer version of the
-    /// program has written it, for one).
+    /// [`StoreError::Foreign`] and [`StoreError::Newer`] when it is not for this program,
+    /// [`StoreError::Migration`] when the schema cannot be brought up to date.
     pub async fn open(url: &str) -> Stored<Self> {
         let failed = |cause| StoreError::Open {
             url: url.to_owned(),
             cause,
         };
-        let (options, in_memory) = options(url).map_err(failed)?;
+        let file::Address { options, file } = file::address(url).map_err(failed)?;
+        let options = options
+            .create_if_missing(true)
+            .busy_timeout(PATIENCE)
+            .foreign_keys(true);
+        if let Some(file) = &file {
+            file::look(file).await?;
+            file::make_private(file);
+        }
         let lasting = || {
             SqlitePoolOptions::new()
                 .acquire_timeout(PATIENCE)
@@ -137,7 +148,7 @@ impl Sqlite {
                 .max_lifetime(None)
         };
         let mut writers = lasting().min_connections(1).max_connections(1);
-        if !in_memory {
+        if file.is_some() {
             // Where a disk is full or fails, SQLite takes a transaction back by itself, and the driver goes on
             // counting it as open: every later one would be refused, with space or without.
             writers = writers.before_acquire(|writer, _| {
@@ -154,7 +165,7 @@ impl Sqlite {
             .await
             .map_err(failed)?;
         migrator().run(&writer).await?;
-        let readers = if in_memory {
+        let readers = if file.is_none() {
             writer.clone()
         } else {
             lasting()
@@ -188,56 +199,6 @@ impl Sqlite {
     async fn read(&self) -> Stored<PoolConnection<Database>> {
         Ok(self.readers.acquire().await?)
     }
-}
-
-/// What an address asks for, and whether it is a database in memory.
-fn options(url: &str) -> Result<(SqliteConnectOptions, bool), sqlx::Error> {
-    let Some(rest) = url.strip_prefix("sqlite:") else {
-        // The driver would take it for the name of a file.
-        let why = "it does not begin with `sqlite:`";
-        return Err(sqlx::Error::Configuration(why.into()));
-    };
-    let path = rest.strip_prefix("//").unwrap_or(rest);
-    let in_memory = path.starts_with(":memory:") || path.contains("mode=memory");
-    let options = SqliteConnectOptions::from_str(url)?
-        .create_if_missing(true)
-        .busy_timeout(PATIENCE)
-        .foreign_keys(true);
-    Ok((options, in_memory))
-}
-
-/// Every step from an empty file to today's schema. Steps are added, never changed: the database keeps
-/// a digest of each that it went through, and refuses another text under its number.
-fn migrator() -> Migrator {
-    let initial = Migration::new(
-        1,
-        "initial".into(),
-        MigrationType::Simple,
-        include_str!("../migrations/sqlite/0001_initial.sql").into_sql_str(),
-        false,
-    );
-    let dispatch = Migration::new(
-        2,
-        "dispatch".into(),
-        MigrationType::Simple,
-        include_str!("../migrations/sqlite/0002_dispatch.sql").into_sql_str(),
-        false,
-    );
-    let evidence = Migration::new(
-        3,
-        "evidence".into(),
-        MigrationType::Simple,
-        include_str!("../migrations/sqlite/0003_evidence.sql").into_sql_str(),
-        false,
-    );
-    let notes = Migration::new(
-        5,
-        "notes".into(),
-        MigrationType::Simple,
-        include_str!("../migrations/sqlite/0005_notes.sql").into_sql_str(),
-        false,
-    );
-    Migrator::with_migrations(vec![initial, dispatch, evidence, notes])
 }
 
 #[async_trait]
@@ -509,6 +470,10 @@ impl Store for Sqlite {
 
     async fn ledger_of(&self, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
         ledger::of(&mut *self.read().await?, repo, number).await
+    }
+
+    async fn prove_ledger(&self, verifier: Verifier) -> Stored<Result<Verifier, Broken>> {
+        ledger::follow(&mut *self.read().await?, verifier).await
     }
 
     async fn prune(&self, keep: Keep, limit: u32) -> Stored<u64> {

@@ -79,10 +79,10 @@ async fn a_copy_made_while_deliveries_pour_in_is_one_moment_and_can_be_put_back(
     let poured = pouring.await.unwrap();
     store.close().await;
 
-    let (again, replaced) = restore(&copy, &folder.file("live.db"), at(7))
+    let again = restore(&copy, &folder.file("live.db"), at(7))
         .await
         .unwrap();
-    assert_eq!(again.entries, proved.entries);
+    assert_eq!(again.proved.entries, proved.entries);
     let restored = folder.open("live.db").await;
     let arrived = restored.inbox().await.unwrap().waiting;
     let followed = proved.entries - 50;
@@ -96,7 +96,7 @@ async fn a_copy_made_while_deliveries_pour_in_is_one_moment_and_can_be_put_back(
     for entry in restored.ledger(None, 0, u32::MAX).await.unwrap() {
         verifier.take(&entry).unwrap();
     }
-    let kept = open(&replaced.unwrap()).await;
+    let kept = open(&again.kept[0]).await;
     assert_eq!(
         kept.inbox().await.unwrap().waiting,
         poured,
@@ -168,4 +168,76 @@ async fn a_copy_that_was_tampered_with_is_not_put_back() {
     assert!(matches!(error, Err(BackupError::Unsound(..))), "{error:?}");
     assert_eq!(std::fs::read(folder.file("live.db")).unwrap(), before);
     assert_eq!(folder.names(), ["copy.db", "live.db"]);
+}
+
+/// A database of two entries of which the process was killed, so that its log lies beside it, and a copy of
+/// the first of them.
+async fn killed(folder: &Folder) -> (PathBuf, PathBuf) {
+    let store = folder.open("other.db").await;
+    entry(&store, 1).await;
+    let copy = folder.file("copy.db");
+    backup(&folder.file("other.db"), &copy).await.unwrap();
+    // The log holds the second alone: whatever else is in it would heal the file.
+    store.close().await;
+    let store = folder.open("other.db").await;
+    entry(&store, 2).await;
+    for ending in ["", "-wal", "-shm"] {
+        let from = folder.file(&format!("other.db{ending}"));
+        std::fs::copy(from, folder.file(&format!("live.db{ending}"))).unwrap();
+    }
+    store.close().await;
+    std::fs::remove_file(folder.file("other.db")).unwrap();
+    (folder.file("live.db"), copy)
+}
+
+#[tokio::test]
+async fn a_copy_takes_the_place_of_a_damaged_database_which_is_kept_with_its_log() {
+    type Damage = fn(&mut Vec<u8>);
+    let harms: [(&str, Damage); 3] = [
+        ("its header", |bytes| bytes[..16].fill(0)),
+        ("its pages", |bytes| {
+            for page in bytes.chunks_mut(4_096).skip(1) {
+                page.fill(0x5a);
+            }
+        }),
+        ("all of it", |bytes| bytes.clear()),
+    ];
+    for (harmed, harm) in harms {
+        let folder = Folder::new();
+        let (live, copy) = killed(&folder).await;
+        let mut bytes = std::fs::read(&live).unwrap();
+        harm(&mut bytes);
+        std::fs::write(&live, &bytes).unwrap();
+        let restored = restore(&copy, &live, at(7)).await;
+        let restored = restored.unwrap_or_else(|error| panic!("{harmed}: {error}"));
+        assert_eq!(restored.proved.entries, 1, "{harmed}");
+        let store = open(&live).await;
+        assert_eq!(
+            store.ledger(None, 0, 10).await.unwrap().len(),
+            1,
+            "{harmed}"
+        );
+        store.close().await;
+        let kept = std::fs::read(&restored.kept[0]).unwrap();
+        if harmed == "its header" {
+            assert!(kept == bytes, "as it was found");
+            let why = restored.damaged.unwrap();
+            assert!(why.contains("header"), "{why}");
+            let replaced = "live.db.replaced-20231114T221327000000Z";
+            let names = folder.names();
+            let expected = ["", "-shm", "-wal"].map(|ending| format!("{replaced}{ending}"));
+            assert_eq!(names[2..], expected, "{names:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_copy_takes_the_place_of_a_database_of_which_only_the_log_is_left() {
+    let folder = Folder::new();
+    let (live, copy) = killed(&folder).await;
+    std::fs::remove_file(&live).unwrap();
+    let restored = restore(&copy, &live, at(7)).await.unwrap();
+    assert_eq!(restored.kept.len(), 2, "{:?}", restored.kept);
+    let store = open(&live).await;
+    assert_eq!(store.ledger(None, 0, 10).await.unwrap().len(), 1);
 }

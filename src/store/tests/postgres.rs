@@ -209,15 +209,15 @@ async fn a_server_of_the_version_before_goes_on_beside_the_next_until_the_floor_
     place.order(format!(
         "alter table {schema}.pulls add column added text not null default ''; \
          insert into {schema}._sqlx_migrations (version, description, success, checksum, execution_time) \
-         values (2, 'next', true, '', 0)"
+         values (3, 'next', true, '', 0)"
     ));
     know_repo(&*before, SHOP, "acme/shop", 1).await;
     know_pull(&*before, open_pull(1, 'a')).await;
     know_pull(&*place.open().await, open_pull(2, 'b')).await;
     assert_eq!(before.open_pulls(None).await.unwrap().len(), 2);
-    place.order(format!("update {schema}.schema_floor set least = 2"));
+    place.order(format!("update {schema}.schema_floor set least = 3"));
     let refused = Postgres::open(&place.url()).await.unwrap_err();
-    assert!(matches!(refused, StoreError::Migration(_)), "{refused}");
+    assert!(matches!(refused, StoreError::Newer(_)), "{refused}");
 }
 
 #[tokio::test]
@@ -305,4 +305,30 @@ async fn everything_moves_from_sqlite_once_and_goes_on_there() {
 
     let again = moving::everything(&from, &place.url()).await.unwrap_err();
     assert!(matches!(again, MoveError::NotEmpty(_)), "{again}");
+}
+
+#[tokio::test]
+async fn an_entry_that_is_gone_from_the_end_is_missed_also_after_another_followed() {
+    let Some(place) = InSchema::new() else { return };
+    let store = place.open().await;
+    let ended = async |effect: &str| {
+        let done = crate::store::Ended::Done(serde_json::Value::Null);
+        let entry = Some(draft(SHOP, 1, effect));
+        store.end(effect, done, entry, at(0)).await.unwrap();
+    };
+    for effect in ["one", "two", "three"] {
+        ended(effect).await;
+    }
+    let proved = store.prove_ledger(Verifier::default()).await.unwrap();
+    assert_eq!(proved.unwrap().followed(), 3);
+    let schema = &place.schema;
+    place.order(format!(
+        "alter table {schema}.ledger disable trigger all; delete from {schema}.ledger where seq > 1; \
+         alter table {schema}.ledger enable trigger all"
+    ));
+    for trial in ["while it is the end", "after another followed"] {
+        let proved = store.prove_ledger(Verifier::default()).await.unwrap();
+        assert!(proved.unwrap_err().seq > 1, "{trial}");
+        ended(trial).await;
+    }
 }

@@ -8,6 +8,7 @@ use sqlx::sqlite::SqlitePool;
 
 use super::Place;
 use super::given::*;
+use crate::domain::ledger::Verifier;
 use crate::domain::memory::{Change, PullRecord, Wake};
 use crate::store::sqlite::Sqlite;
 use crate::store::{Finish, Store, StoreError};
@@ -168,7 +169,7 @@ async fn two_processes_on_one_file_share_the_work_and_keep_one_chain() {
     keys.dedup();
     assert_eq!(keys.len(), 4);
     let entries = other.ledger(None, 0, 9).await.unwrap();
-    let mut verifier = crate::domain::ledger::Verifier::default();
+    let mut verifier = Verifier::default();
     for entry in &entries {
         verifier.take(entry).unwrap();
     }
@@ -187,7 +188,12 @@ async fn the_database_itself_refuses_to_change_the_ledger() {
         .await
         .unwrap();
     let bypass = SqlitePool::connect(&place.url()).await.unwrap();
-    for statement in ["update ledger set entry = '{}'", "delete from ledger"] {
+    for statement in [
+        "update ledger set entry = '{}'",
+        "delete from ledger",
+        "update ledger_head set seq = 0",
+        "delete from ledger_head",
+    ] {
         let refused = sqlx::query(statement).execute(&bypass).await.unwrap_err();
         assert!(refused.to_string().contains("append-only"), "{refused}");
     }
@@ -297,4 +303,86 @@ async fn a_closed_store_refuses_and_its_file_holds_everything() {
     );
     let store = place.open().await;
     assert_eq!(store.waiting(9).await.unwrap().len(), 1);
+}
+
+/// What lets a forger write the ledger.
+const UNGUARD: &str = "drop trigger ledger_is_not_changed; drop trigger ledger_is_not_shortened;";
+
+async fn ended(store: &dyn Store, effect: &str) {
+    let done = crate::store::Ended::Done(serde_json::Value::Null);
+    let entry = Some(draft(SHOP, 1, effect));
+    store.end(effect, done, entry, at(0)).await.unwrap();
+}
+
+async fn forge(place: &OnFile, statements: &'static str) {
+    let bypass = SqlitePool::connect(&place.url()).await.unwrap();
+    for statement in [UNGUARD, statements] {
+        sqlx::raw_sql(statement).execute(&bypass).await.unwrap();
+    }
+    bypass.close().await;
+}
+
+#[tokio::test]
+async fn the_next_entry_follows_the_last_that_was_written_and_not_the_last_that_is_left() {
+    for forgery in [
+        "delete from ledger where seq > 1",
+        "update ledger set hash = '00' where seq = 3",
+    ] {
+        let place = OnFile::new();
+        let store = place.open().await;
+        for effect in ["one", "two", "three"] {
+            ended(&*store, effect).await;
+        }
+        let before = store.ledger(None, 0, 9).await.unwrap();
+        forge(&place, forgery).await;
+        ended(&*store, "four").await;
+        let after = store.ledger(None, 3, 9).await.unwrap();
+        assert_eq!((after.len(), after[0].seq), (1, 4), "{forgery}");
+        assert_eq!(after[0].prev, before[2].hash, "{forgery}");
+        let proved = store.prove_ledger(Verifier::default()).await.unwrap();
+        let broken = proved.unwrap_err();
+        assert!(broken.seq > 1, "{forgery}: {broken}");
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_says_something_else_than_its_entry_is_not_shown_as_anybodys() {
+    let place = OnFile::new();
+    let store = place.open().await;
+    ended(&*store, "one").await;
+    forge(&place, "update ledger set repo = 999").await;
+    let shown = store.ledger(Some(repo_id(999)), 0, 9).await;
+    assert!(
+        matches!(shown, Err(StoreError::Corrupt { .. })),
+        "{shown:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_database_of_an_older_version_keeps_its_chain_and_from_then_on_its_end() {
+    let place = OnFile::new();
+    let store = place.open().await;
+    ended(&*store, "one").await;
+    ended(&*store, "two").await;
+    drop(store);
+    forge(
+        &place,
+        "drop trigger ledger_head_follows; drop table ledger_head; \
+         delete from _sqlx_migrations where version = 6",
+    )
+    .await;
+    let store = place.open().await;
+    let proved = store.prove_ledger(Verifier::default()).await.unwrap();
+    assert_eq!(proved.unwrap().followed(), 2);
+    ended(&*store, "three").await;
+    let proved = store.prove_ledger(Verifier::default()).await.unwrap();
+    assert_eq!(proved.unwrap().followed(), 3);
+    let bypass = SqlitePool::connect(&place.url()).await.unwrap();
+    sqlx::raw_sql("delete from ledger where seq = 3")
+        .execute(&bypass)
+        .await
+        .unwrap();
+    bypass.close().await;
+    let proved = store.prove_ledger(Verifier::default()).await.unwrap();
+    assert_eq!(proved.unwrap_err().seq, 3);
 }
