@@ -323,7 +323,8 @@ async fn explain_says_whose_posted_evidence_only_the_server_could_show() {
     // With a database there is nothing that could not be seen.
     let folder = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}/gate.db", folder.path().display());
-    std::fs::write(folder.path().join("gate.db"), "").unwrap();
+    let made = countersign::store::sqlite::Sqlite::open(&database).await;
+    made.unwrap().close().await;
     let words = ["--database", &*database];
     let answer = run(&stage, &[&bare[..], &words].concat(), "").await;
     assert!(answer.out.starts_with("acme/shop#1  "), "{}", answer.err);
