@@ -63,7 +63,7 @@ const NEIGHBOURS: &[(&str, &str, &str)] = &[
 /// The pure rooms within `domain`, from the ground up: each imports from rooms before it. Rooms on one
 /// line know each other.
 const DOMAIN: &[&[&str]] = &[
-    &["model"],
+    &["model", "distinct"],
     &[
         "facts", "policy", "command", "request", "evidence", "ledger", "event", "memory",
     ],

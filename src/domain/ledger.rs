@@ -413,8 +413,8 @@ mod tests {
             ].join("\n"),
             @r#"
         it holds "forged", which was not hashed
-        it is no ledger entry: "kind" stands twice in it at line 1 column 76
-        it is no ledger entry: "z" stands twice in it at line 1 column 138
+        it is no ledger entry: the key `kind` stands twice in one object at line 1 column 66
+        it is no ledger entry: the key `z` stands twice in one object at line 1 column 133
         its time is finer than what was hashed
         it is no ledger entry
         "#

@@ -9,6 +9,7 @@ pub mod asking;
 pub mod attest;
 pub mod command;
 pub mod dispatch;
+pub mod distinct;
 pub mod doctor;
 pub mod event;
 pub mod evidence;

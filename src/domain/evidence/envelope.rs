@@ -59,7 +59,7 @@ pub fn is_envelope(value: &Value) -> bool {
 /// # Errors
 /// Which key stands twice.
 pub fn is_unambiguous(text: &str) -> Result<(), Fault> {
-    let read = super::distinct::read::<Value>(text);
+    let read = crate::domain::distinct::read::<Value>(text);
     read.map(drop).map_err(|error| Fault {
         path: String::new(),
         message: error.to_string(),

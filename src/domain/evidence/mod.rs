@@ -7,7 +7,6 @@
 //! what GitHub's token says of who posts a document, `envelope` reads signed ones.
 
 pub mod collect;
-pub mod distinct;
 pub mod envelope;
 pub mod identity;
 pub mod parse;

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::{
     Baseline, EvidenceBase, Fault, Finding, InconclusiveReason, Mutant, MutantStatus, Mutation,
-    Outcome, PREDICATE_TYPE, STATEMENT_TYPE, Sandbox, Severity, Statement, TestRun, distinct,
-    shows_nothing,
+    Outcome, PREDICATE_TYPE, STATEMENT_TYPE, Sandbox, Severity, Statement, TestRun, shows_nothing,
 };
+use crate::domain::distinct;
 use crate::domain::model::{BaseRef, HeadSha, Oid};
 
 /// The largest document that is read, in bytes.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Found, Mutant, MutantStatus, Refused, Unmutated, killers, placed, unknown};
-use crate::domain::evidence::distinct;
+use crate::domain::distinct;
 use crate::domain::testlog;
 
 #[derive(Deserialize)]

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 
 use super::{Found, Mutant, MutantStatus, Refused, placed, unknown};
-use crate::domain::evidence::distinct;
+use crate::domain::distinct;
 use crate::domain::testlog;
 
 #[derive(Deserialize)]

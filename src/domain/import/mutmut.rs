@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{Found, Mutant, MutantStatus, Refused, Unmutated, placed, unknown};
-use crate::domain::evidence::distinct;
+use crate::domain::distinct;
 
 /// One mutated module.
 #[derive(Debug, Clone)]

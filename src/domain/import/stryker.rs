@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::{Found, Mutant, MutantStatus, Refused, Unmutated, killers, placed, unknown};
-use crate::domain::evidence::{distinct, shows_nothing};
+use crate::domain::distinct;
+use crate::domain::evidence::shows_nothing;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -3,12 +3,10 @@
 //! A hash covers what an entry says, so nothing else may be in what is kept: a key that was not hashed, a key
 //! that stands twice (of which every reader takes another), a column that says something else.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Entry;
+use crate::domain::distinct;
 
 /// What an entry is made of.
 const KEYS: [&str; 9] = [
@@ -77,7 +75,7 @@ impl Kept {
 /// What is wrong with it.
 pub fn read(text: &str) -> Result<Entry, String> {
     let no_entry = |error: serde_json::Error| format!("it is no ledger entry: {error}");
-    let Once(value) = serde_json::from_str(text).map_err(no_entry)?;
+    let value: Value = distinct::read(text).map_err(no_entry)?;
     let Value::Object(map) = &value else {
         return Err("it is no ledger entry".to_owned());
     };
@@ -89,66 +87,4 @@ pub fn read(text: &str) -> Result<Entry, String> {
         return Err("its time is finer than what was hashed".to_owned());
     }
     Ok(entry)
-}
-
-/// JSON in which no key stands twice in one object.
-struct Once(Value);
-
-impl<'de> Deserialize<'de> for Once {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Reading).map(Self)
-    }
-}
-
-struct Reading;
-
-impl<'de> Visitor<'de> for Reading {
-    type Value = Value;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, said: bool) -> Result<Value, E> {
-        Ok(said.into())
-    }
-
-    fn visit_i64<E>(self, said: i64) -> Result<Value, E> {
-        Ok(said.into())
-    }
-
-    fn visit_u64<E>(self, said: u64) -> Result<Value, E> {
-        Ok(said.into())
-    }
-
-    fn visit_f64<E>(self, said: f64) -> Result<Value, E> {
-        Ok(said.into())
-    }
-
-    fn visit_str<E>(self, said: &str) -> Result<Value, E> {
-        Ok(said.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(Once(item)) = from.next_element()? {
-            items.push(item);
-        }
-        Ok(items.into())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some((key, Once(value))) = from.next_entry::<String, _>()? {
-            if map.contains_key(&key) {
-                return Err(A::Error::custom(format!("{key:?} stands twice in it")));
-            }
-            map.insert(key, value);
-        }
-        Ok(map.into())
-    }
 }

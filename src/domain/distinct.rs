@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_document_that_says_two_things_says_neither() {
-        let sound = include_str!("../../../tests/evidence/sound.json");
+        let sound = include_str!("../../tests/evidence/sound.json");
         let read = crate::domain::evidence::parse::document;
         assert!(read(sound).is_ok());
         let torn = sound.replacen("\"result\"", "\"result\": \"rejected\", \"result\"", 1);
