@@ -40,20 +40,6 @@ const PAGE: u32 = 1_000;
 
 const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Gauges of what the store holds.
-const OF_THE_STORE: [&str; 10] = [
-    "countersign_inbox_deliveries",
-    "countersign_inbox_oldest_age_seconds",
-    "countersign_work_keys",
-    "countersign_database_bytes",
-    "countersign_database_free_bytes",
-    "countersign_pull_requests",
-    "countersign_agent_pull_requests",
-    "countersign_gates",
-    "countersign_dispatches_in_flight",
-    "countersign_dispatches_queued",
-];
-
 /// What the ledger calls GitHub's refusals to merge.
 const REFUSALS: [&str; 6] = [
     "head_moved",
@@ -68,6 +54,8 @@ const REFUSALS: [&str; 6] = [
 #[derive(Debug, Clone, Default)]
 pub struct Scrape {
     meters: Meters,
+    /// Gauges of what the store holds: old ones would look like new ones while it does not answer.
+    held: Meters,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -89,59 +77,43 @@ impl Scrape {
     pub fn new(meters: Meters) -> Self {
         Self {
             meters,
-            seen: Arc::default(),
+            ..Self::default()
         }
     }
 }
 
 pub(super) async fn metrics(State(state): State<WebState>) -> Response {
     let mut seen = state.scrape.seen.lock().await;
-    let text = match gather(&state, &mut seen).await {
-        Ok(()) => state.scrape.meters.text(),
-        Err(error) => {
-            tracing::error!(%error, "metrics could not be read from the store");
-            without_the_store(&state.scrape.meters.text())
-        }
-    };
+    let read = gather(&state, &mut seen).await;
+    let mut text = state.scrape.meters.text();
+    match read {
+        Ok(()) => text += &state.scrape.held.text(),
+        Err(error) => tracing::error!(%error, "metrics could not be read from the store"),
+    }
     ([(header::CONTENT_TYPE, KIND)], text).into_response()
 }
 
-/// What is known without the database: its own alarm above all. Old numbers of the store would look like new
-/// ones, so these are left out.
-fn without_the_store(text: &str) -> String {
-    let family = |line: &str| {
-        let line = line
-            .strip_prefix("# HELP ")
-            .or_else(|| line.strip_prefix("# TYPE "))
-            .unwrap_or(line);
-        line.split([' ', '{']).next().unwrap_or_default().to_owned()
-    };
-    let lines = text
-        .lines()
-        .filter(|line| !OF_THE_STORE.contains(&family(line).as_str()));
-    lines.fold(String::new(), |text, line| text + line + "\n")
-}
-
 async fn gather(state: &WebState, seen: &mut Seen) -> Stored<()> {
-    let (store, meters) = (&*state.store, &state.scrape.meters);
+    let store = &*state.store;
+    let Scrape { meters, held, .. } = &state.scrape;
     let now = state.clock.now();
     let ready = f64::from(u8::from(state.ready.load(Ordering::Relaxed)));
     meters.set("countersign_ready", ready, &[]);
-    inbox(store, meters, now).await?;
-    figures(store, meters).await?;
+    inbox(store, held, now).await?;
+    figures(store, held).await?;
     ledger(store, meters, seen).await?;
     let fresh = |at: Timestamp| now - at < FRESH && now >= at;
     if !seen.pulls_at.is_some_and(fresh) {
         let mut counts = BTreeMap::new();
         pulls(store, &mut counts).await?;
         dispatches(store, &mut counts).await?;
-        show(meters, seen, counts);
+        show(held, seen, counts);
         seen.pulls_at = Some(now);
     }
     Ok(())
 }
 
-async fn inbox(store: &dyn Store, meters: &Meters, now: Timestamp) -> Stored<()> {
+async fn inbox(store: &dyn Store, held: &Meters, now: Timestamp) -> Stored<()> {
     let inbox = store.inbox().await?;
     for (state, count) in [
         ("waiting", inbox.waiting),
@@ -149,26 +121,26 @@ async fn inbox(store: &dyn Store, meters: &Meters, now: Timestamp) -> Stored<()>
         ("dead", inbox.dead),
     ] {
         let name = "countersign_inbox_deliveries";
-        meters.set(name, count as f64, &[("state", state)]);
+        held.set(name, count as f64, &[("state", state)]);
     }
     let oldest = store.waiting(1).await?;
     let age = oldest.first().map_or(0, |oldest| {
         (now - oldest.delivery.at).num_milliseconds().max(0)
     });
     let name = "countersign_inbox_oldest_age_seconds";
-    meters.set(name, age as f64 / 1_000.0, &[]);
+    held.set(name, age as f64 / 1_000.0, &[]);
     Ok(())
 }
 
-async fn figures(store: &dyn Store, meters: &Meters) -> Stored<()> {
+async fn figures(store: &dyn Store, held: &Meters) -> Stored<()> {
     let figures = store.figures().await?;
     for (state, count) in [("waiting", figures.waiting), ("leased", figures.leased)] {
         let name = "countersign_work_keys";
-        meters.set(name, count as f64, &[("state", state)]);
+        held.set(name, count as f64, &[("state", state)]);
     }
-    meters.set("countersign_database_bytes", figures.bytes as f64, &[]);
+    held.set("countersign_database_bytes", figures.bytes as f64, &[]);
     let name = "countersign_database_free_bytes";
-    meters.set(name, figures.free_bytes as f64, &[]);
+    held.set(name, figures.free_bytes as f64, &[]);
     Ok(())
 }
 
@@ -255,7 +227,7 @@ async fn dispatches(store: &dyn Store, counts: &mut Counts) -> Stored<()> {
     Ok(())
 }
 
-fn show(meters: &Meters, seen: &mut Seen, mut counts: Counts) {
+fn show(held: &Meters, seen: &mut Seen, mut counts: Counts) {
     for series in &seen.gauges {
         counts.entry(series.clone()).or_default();
     }
@@ -264,7 +236,7 @@ fn show(meters: &Meters, seen: &mut Seen, mut counts: Counts) {
             .iter()
             .map(|(label, value)| (*label, value.as_str()))
             .collect();
-        meters.set(name, *value as f64, &pairs);
+        held.set(name, *value as f64, &pairs);
     }
     seen.gauges = counts.into_keys().collect();
 }
