@@ -317,14 +317,16 @@ fn shown(
     addresses: &Addresses,
     meters: &Meters,
 ) -> WebState {
+    let budgets = budgets(reads);
     WebState {
         store: store.clone(),
         clock: clock.clone(),
         api_token: keys.api_token.clone(),
         ready: Arc::new(AtomicBool::new(false)),
         addresses: addresses.clone(),
-        budgets: budgets(reads),
-        watch: Watch::new(store.clone(), clock.clone(), about, meters.clone()).over(budgets(reads)),
+        watch: Watch::new(store.clone(), clock.clone(), about, meters.clone())
+            .over(budgets.clone()),
+        budgets,
         scrape: Scrape::new(meters.clone()),
     }
 }

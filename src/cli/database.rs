@@ -84,8 +84,8 @@ pub fn shown(url: &str) -> String {
     }
 }
 
-/// Opens a database that a server has made, and brings one of an older version up to date; asking about one that is not there is wrong use, and must
-/// not leave an empty one behind.
+/// Opens a database that a server has made, and brings one of an older version up to date; asking about one
+/// that is not there is wrong use, and must not leave an empty one behind.
 pub async fn existing(url: &str) -> Result<Arc<dyn Store>, Complaint> {
     let named = file_of(url)?.is_some() || postgres::is_address(url);
     if named && !is_there(url).await? {
@@ -160,8 +160,9 @@ pub async fn move_over(MoveArgs { from, to }: MoveArgs) -> Ended {
     let moved = moving::everything(&from, &to).await.map_err(|error| {
         let exit = match error {
             MoveError::NotEmpty(_)
-            | MoveError::Store(StoreError::Foreign(_) | StoreError::Newer(_)) => Exit::Usage,
-            MoveError::Store(StoreError::Open { .. }) => Exit::Usage,
+            | MoveError::Store(
+                StoreError::Foreign(_) | StoreError::Newer(_) | StoreError::Open { .. },
+            ) => Exit::Usage,
             MoveError::Broken(_) => Exit::No,
             MoveError::Store(_) | MoveError::Miscounted { .. } => Exit::Internal,
         };

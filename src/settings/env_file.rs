@@ -84,11 +84,11 @@ fn collect(
 /// # Errors
 /// As [`read`].
 pub fn load() -> Result<(), Unreadable> {
-    read()?;
     match dotenvy::dotenv() {
         Ok(_) => Ok(()),
         Err(error) if error.not_found() => Ok(()),
-        Err(error) => Err(Unreadable::new(error, None)),
+        // Read again to tell which line it is.
+        Err(error) => Err(read().err().unwrap_or_else(|| Unreadable::new(error, None))),
     }
 }
 

@@ -291,13 +291,6 @@ impl Hunt<'_> {
     /// Builds and tests the head once more; why it is not what it was. It has more time than any mutant: a
     /// machine that others load meanwhile must not void what was seen.
     pub(super) async fn changed(&self, workshop: &Workshop) -> Result<Option<String>, String> {
-        let late = |what: &str| {
-            format!(
-                "{what} of the head ran out of time when it was run again where mutants ran, so the kills show \
-                 nothing: the machine is much slower than it was, or something that a run leaves behind holds it \
-                 up; verify again, with --timeout for a machine whose load rises"
-            )
-        };
         let bounds = self.bounds.for_the_head();
         if let Some(build) = &self.commands.build {
             let built = workshop.run(build, bounds.build).await?;
@@ -482,6 +475,15 @@ fn unlike(told: &str) -> String {
         "the head's own tests do not pass any more when they are run again where mutants ran ({told}), so the \
          kills show nothing: something that a run leaves behind (a file, a row in a table, a process), or \
          chance, makes them fail; have the tests begin from nothing, then verify again"
+    )
+}
+
+/// Why a head that passed and is late now does.
+fn late(what: &str) -> String {
+    format!(
+        "{what} of the head ran out of time when it was run again where mutants ran, so the kills show nothing: \
+         the machine is much slower than it was, or something that a run leaves behind holds it up; verify \
+         again, with --timeout for a machine whose load rises"
     )
 }
 

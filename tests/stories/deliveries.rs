@@ -23,25 +23,8 @@ async fn landed_once(stage: &Stage, pull: &PullHandle) {
 
 /// Everything that makes a pull request ready happens, and nothing is delivered yet.
 fn everything_at_once(stage: &Stage) -> PullHandle {
-    let edits = countersign::simulator::Edits::write("src/start.rs", crate::stage::AFTER);
-    stage
-        .agent
-        .push(&stage.shop, "agent/start", "Record every start", edits)
-        .unwrap();
-    let pull = stage
-        .agent
-        .open_pull(&stage.shop, "agent/start", "main", "Record every start")
-        .unwrap();
-    let (head, evidence) = (pull.head().unwrap(), stage.evidence(&pull).block());
-    stage
-        .github
-        .actions()
-        .pass(&stage.shop, &head, "unit")
-        .unwrap();
-    stage
-        .codex
-        .report(&stage.shop, &head, "verification", "success", &evidence)
-        .unwrap();
+    let pull = stage.offer();
+    stage.qualifies(&pull);
     pull
 }
 
@@ -125,15 +108,9 @@ async fn two_servers_that_both_hear_everything_say_and_do_it_once() {
     let addresses = [one, stage.github.webhook().unwrap()];
     let pull = stage.offer();
     both_go_on(&stage, &other, &addresses).await;
-    let head = pull.head().unwrap();
     let asked = "/countersign hold a moment\n\n/countersign status";
     stage.alice.comment(&pull, asked).unwrap();
-    let actions = stage.github.actions();
-    actions.pass(&stage.shop, &head, "unit").unwrap();
-    let report = stage.evidence(&pull).block();
-    let (codex, shop) = (&stage.codex, &stage.shop);
-    let said = codex.report(shop, &head, "verification", "success", &report);
-    said.unwrap();
+    stage.qualifies(&pull);
     both_go_on(&stage, &other, &addresses).await;
     assert_eq!(stage.outcome(&pull).await, "held");
     let number = pull.look(|pull| pull.number).unwrap();

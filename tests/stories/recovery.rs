@@ -228,13 +228,7 @@ async fn a_hold_from_before_the_first_pass_is_heard_by_that_pass_though_every_de
     let stage = Stage::new().await;
     no_list(&stage);
     let pull = stage.offer();
-    let head = pull.head().unwrap();
-    let actions = stage.github.actions();
-    actions.pass(&stage.shop, &head, "unit").unwrap();
-    let report = stage.evidence(&pull).block();
-    let (codex, shop) = (&stage.codex, &stage.shop);
-    let said = codex.report(shop, &head, "verification", "success", &report);
-    said.unwrap();
+    stage.qualifies(&pull);
     stage.alice.comment(&pull, "/hold not on a Friday").unwrap();
     stage.github.lose_pending();
     stage.clock.advance(chrono::Duration::seconds(300));
@@ -320,11 +314,7 @@ async fn a_sweep_over_many_reads_some_in_turn_and_all_of_them_within_a_few_sweep
     stage.app.settle(100_000).await.unwrap();
     let mut read = std::collections::BTreeSet::new();
     for _ in 0..many / 40 + 1 {
-        stage.clock.advance(chrono::Duration::seconds(600));
-        stage.app.settle(100_000).await.unwrap();
-        stage.github.clear_calls();
-        stage.app.sweep().await.unwrap();
-        stage.app.settle(100_000).await.unwrap();
+        swept(&stage).await;
         let calls = stage.github.calls();
         println!("{} calls for {many} open pull requests", calls.len());
         assert!(calls.len() < 40 * 12 + many / 100, "{}", calls.len());

@@ -71,15 +71,19 @@ fn verifier() -> Value {
     json!({ "verifier": ["codex"] })
 }
 
-#[test]
-fn landing_comes_before_verifying_before_fixing_before_deciding() {
-    let missing = gate(
+fn not_countersigned() -> Value {
+    gate(
         "second_verifier",
         "waiting",
         verifier(),
         "Nobody has countersigned.",
         None,
-    );
+    )
+}
+
+#[test]
+fn landing_comes_before_verifying_before_fixing_before_deciding() {
+    let missing = not_countersigned();
     let failed = gate(
         "checks",
         "failed",
@@ -136,13 +140,7 @@ fn what_a_machine_does_is_nobodys_move() {
         "Not said yet.",
         None,
     );
-    let missing = gate(
-        "second_verifier",
-        "waiting",
-        verifier(),
-        "Nobody has countersigned.",
-        None,
-    );
+    let missing = not_countersigned();
     let all = board(vec![
         told(1, "waiting", "now", std::slice::from_ref(&ci)),
         told(2, "waiting", "now", &[github]),

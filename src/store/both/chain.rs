@@ -39,6 +39,13 @@ pub async fn append(tx: &mut Db, drafts: impl IntoIterator<Item = Draft>) -> Sto
     Ok(())
 }
 
+/// Asks for entries, with all that is kept of each ([`kept`]).
+macro_rules! entries {
+    ($which:literal) => {
+        concat!("select seq, repo, number, hash, entry from ledger ", $which)
+    };
+}
+
 /// How many entries are followed at a time.
 const PAGE: i64 = 500;
 
@@ -94,13 +101,11 @@ pub async fn follow(db: &mut Db, mut verifier: Verifier) -> Stored<Result<Verifi
 pub async fn follow_entries(db: &mut Db, verifier: &mut Verifier) -> Stored<Result<(), Broken>> {
     let mut after = i64::MIN;
     loop {
-        let rows = sqlx::query(
-            "select seq, repo, number, hash, entry from ledger where seq > $1 order by seq limit $2",
-        )
-        .bind(after)
-        .bind(PAGE)
-        .fetch_all(&mut *db)
-        .await?;
+        let rows = sqlx::query(entries!("where seq > $1 order by seq limit $2"))
+            .bind(after)
+            .bind(PAGE)
+            .fetch_all(&mut *db)
+            .await?;
         if rows.is_empty() {
             return Ok(Ok(()));
         }
@@ -149,12 +154,12 @@ fn kept(row: &DbRow) -> Stored<Kept> {
 /// Entries after a place, in order, of one repository or of all.
 pub async fn page(db: &mut Db, repo: Option<RepoId>, after: u64, limit: u32) -> Stored<Vec<Entry>> {
     let query = match repo {
-        None => sqlx::query("select seq, repo, number, hash, entry from ledger where seq > $1 order by seq limit $2")
+        None => sqlx::query(entries!("where seq > $1 order by seq limit $2"))
             .bind(integer(after)?)
             .bind(i64::from(limit)),
-        Some(repo) => sqlx::query(
-            "select seq, repo, number, hash, entry from ledger where repo = $3 and seq > $1 order by seq limit $2",
-        )
+        Some(repo) => sqlx::query(entries!(
+            "where repo = $3 and seq > $1 order by seq limit $2"
+        ))
         .bind(integer(after)?)
         .bind(i64::from(limit))
         .bind(integer(repo.get())?),
@@ -164,7 +169,7 @@ pub async fn page(db: &mut Db, repo: Option<RepoId>, after: u64, limit: u32) -> 
 
 /// Entries of one pull request, in order.
 pub async fn of(db: &mut Db, repo: RepoId, number: PullNumber) -> Stored<Vec<Entry>> {
-    let rows = sqlx::query("select seq, repo, number, hash, entry from ledger where repo = $1 and number = $2 order by seq")
+    let rows = sqlx::query(entries!("where repo = $1 and number = $2 order by seq"))
         .bind(integer(repo.get())?)
         .bind(integer(number.get())?)
         .fetch_all(db)

@@ -119,8 +119,8 @@ pub struct Sqlite {
 type Tx = Transaction<'static, Database>;
 
 impl Sqlite {
-    /// Opens `sqlite://FILE` (made, for its owner alone, if it is not there) or `sqlite::memory:`, and brings its schema up
-    /// to date.
+    /// Opens `sqlite://FILE` (made, for its owner alone, if it is not there) or `sqlite::memory:`, and brings its
+    /// schema up to date.
     ///
     /// # Errors
     /// [`StoreError::Open`] when it is not SQLite's address or the file cannot be opened,

@@ -1,6 +1,6 @@
 //! What only who holds the connections can bring about.
 
-use super::Sqlite;
+use super::{Sqlite, url_of};
 use crate::domain::model::DeliveryId;
 use crate::store::{NewDelivery, Store};
 
@@ -13,14 +13,15 @@ fn delivery(nth: u32, size: usize) -> NewDelivery {
     }
 }
 
+async fn open(folder: &tempfile::TempDir) -> Sqlite {
+    let file = folder.path().join("countersign.db");
+    Sqlite::open(&url_of(&file)).await.unwrap()
+}
+
 #[tokio::test]
 async fn after_a_transaction_that_the_disk_took_back_everything_is_written_without_a_restart() {
     let folder = tempfile::tempdir().unwrap();
-    let url = format!(
-        "sqlite://{}",
-        folder.path().join("countersign.db").display()
-    );
-    let store = Sqlite::open(&url).await.unwrap();
+    let store = open(&folder).await;
     // What SQLite does by itself where the disk is full or fails; the driver does not hear of it.
     let mut tx = store.write().await.unwrap();
     sqlx::query("rollback").execute(&mut *tx).await.unwrap();
@@ -36,11 +37,7 @@ async fn after_a_transaction_that_the_disk_took_back_everything_is_written_witho
 #[tokio::test]
 async fn a_database_that_takes_nothing_does_not_answer_though_it_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
-    let url = format!(
-        "sqlite://{}",
-        folder.path().join("countersign.db").display()
-    );
-    let store = Sqlite::open(&url).await.unwrap();
+    let store = open(&folder).await;
     store.ping().await.unwrap();
     let mut writer = store.writer.acquire().await.unwrap();
     sqlx::query("pragma query_only = on")
