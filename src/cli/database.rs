@@ -19,10 +19,13 @@ const SETTING: &str = "(--database, COUNTERSIGN_DATABASE_URL)";
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, Complaint> {
     if postgres::is_address(url) {
         let store = Postgres::open(url).await.map_err(|error| {
-            Complaint::new(
-                Exit::Usage,
-                format!("{error}; name the server's with postgres://USER:PASSWORD@HOST/DATABASE {SETTING}"),
-            )
+            let hint = match &error {
+                StoreError::Foreign(_) | StoreError::Newer(_) => String::new(),
+                _ => format!(
+                    "; name the server's with postgres://USER:PASSWORD@HOST/DATABASE {SETTING}"
+                ),
+            };
+            Complaint::new(Exit::Usage, format!("{error}{hint}"))
         })?;
         return Ok(Arc::new(store));
     }

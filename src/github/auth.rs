@@ -6,8 +6,10 @@
 //! is known to arrive in is understood here, and a text that is none of them is refused at the start
 //! with a sentence that says what it seems to be instead.
 //!
-//! The key is taken apart once, when it is read: whoever signs uses the same [`EncodingKey`]. It is
-//! wiped when it is dropped, and has no way into `Debug`, logs or errors.
+//! The key is read once. It is wiped when it is dropped, and has no way into `Debug`, logs or errors. Signing
+//! is the dearest thing a call in the App's own name does, so an assertion is said again for a while.
+
+use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -26,6 +28,8 @@ const ISSUED_BEFORE: i64 = 60;
 /// `exp` lies this many seconds ahead. GitHub allows ten minutes; a clock a little fast must still
 /// stay below.
 const EXPIRES_AFTER: i64 = 540;
+/// For so many seconds an assertion is said again: short of its life, so that what is sent last is good yet.
+const SAID_AGAIN: std::ops::Range<i64> = 0..60;
 /// A difference of the clocks below this is not worth naming.
 const SKEW_NAMED_FROM: i64 = 30;
 
@@ -67,8 +71,24 @@ pub enum KeyError {
 }
 
 /// The App's private key, proved to be able to sign.
-#[derive(Clone)]
-pub struct AppKey(EncodingKey);
+pub struct AppKey {
+    key: EncodingKey,
+    said: Mutex<Option<Said>>,
+}
+
+/// An assertion, in whose name and when it was signed.
+struct Said {
+    app: AppId,
+    at: i64,
+    assertion: SecretString,
+}
+
+/// Each clone is the same key and has said nothing yet.
+impl Clone for AppKey {
+    fn clone(&self) -> Self {
+        Self::of(self.key.clone())
+    }
+}
 
 impl std::fmt::Debug for AppKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -106,7 +126,7 @@ impl AppKey {
         };
         let pem = SecretString::from(pem);
         let key = EncodingKey::from_rsa_pem(pem.expose_secret().as_bytes()).map_err(unusable)?;
-        let key = Self(key);
+        let key = Self::of(key);
         // GitHub is not asked; this only proves that the bytes are a private key.
         key.sign(0, 0, "proof".to_owned())?;
         Ok(key)
@@ -118,12 +138,33 @@ impl AppKey {
     /// [`KeyError::Unusable`]; cannot happen for a key that was read, short of lack of memory.
     pub(super) fn assertion(&self, app: AppId, now: Timestamp) -> Result<SecretString, KeyError> {
         let now = now.timestamp();
-        self.sign(now - ISSUED_BEFORE, now + EXPIRES_AFTER, app.to_string())
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        // A clock that was set back makes the last one an assertion from the future.
+        if let Some(last) = &*said
+            && last.app == app
+            && SAID_AGAIN.contains(&now.saturating_sub(last.at))
+        {
+            return Ok(last.assertion.clone());
+        }
+        let signed = self.sign(now - ISSUED_BEFORE, now + EXPIRES_AFTER, app.to_string())?;
+        *said = Some(Said {
+            app,
+            at: now,
+            assertion: signed.clone(),
+        });
+        Ok(signed)
+    }
+
+    fn of(key: EncodingKey) -> Self {
+        Self {
+            key,
+            said: Mutex::default(),
+        }
     }
 
     fn sign(&self, iat: i64, exp: i64, iss: String) -> Result<SecretString, KeyError> {
         let claims = Claims { iat, exp, iss };
-        jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &self.0)
+        jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &self.key)
             .map(SecretString::from)
             .map_err(unusable)
     }

@@ -14,9 +14,11 @@ use countersign::simulator::{
     Actor, Edits, Options, Permission, PullHandle, RepoHandle, Simulator,
 };
 use countersign::store::Store;
+use countersign::store::postgres::Postgres;
 use countersign::store::sqlite::Sqlite;
 use countersign::telemetry::Meters;
 use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 use tokio::net::TcpListener;
 
 /// The policy that stories start from.
@@ -55,6 +57,20 @@ pub const PUBLIC_URL: &str = "https://gate.example";
 /// More passes than any story needs: a story that reaches it does not settle.
 const MOST_PASSES: usize = 200;
 
+/// A store that nobody else has: SQLite in memory, or a schema of the PostgreSQL that
+/// `COUNTERSIGN_STORIES_ON` names, a database to throw away: its schemas stay.
+pub async fn an_empty_store() -> Arc<dyn Store> {
+    let Ok(server) = std::env::var("COUNTERSIGN_STORIES_ON") else {
+        return Arc::new(Sqlite::open("sqlite::memory:").await.unwrap());
+    };
+    let schema = format!("story_{}", uuid::Uuid::new_v4().simple());
+    let mut connection = PgConnection::connect(&server).await.unwrap();
+    let order = AssertSqlSafe(format!("create schema {schema}"));
+    connection.execute(order).await.unwrap();
+    let url = format!("{server}?options=-csearch_path%3D{schema}");
+    Arc::new(Postgres::open(&url).await.unwrap())
+}
+
 /// The stage.
 pub struct Stage {
     pub github: Simulator,
@@ -77,8 +93,7 @@ impl Stage {
 
     /// A stage with another policy; an empty one commits none.
     pub async fn with_policy(policy: &str) -> Self {
-        let store = Arc::new(Sqlite::open("sqlite::memory:").await.unwrap());
-        Self::build(policy, store, 1).await
+        Self::build(policy, an_empty_store().await, 1).await
     }
 
     /// A stage whose store is a file, as a server's is.

@@ -23,10 +23,15 @@ pub const API: &str = "http://github.sim";
 /// More passes than any world needs between two acts.
 const MOST_PASSES: usize = 400;
 
-/// Tells of what happens while it happens, where `COUNTERSIGN_TRACE` asks for it.
-pub fn tell(what: impl FnOnce() -> String) {
+/// Whether `COUNTERSIGN_TRACE` asks for everything that happens.
+pub fn asked() -> bool {
     static ASKED: OnceLock<bool> = OnceLock::new();
-    if *ASKED.get_or_init(|| std::env::var_os("COUNTERSIGN_TRACE").is_some()) {
+    *ASKED.get_or_init(|| std::env::var_os("COUNTERSIGN_TRACE").is_some())
+}
+
+/// Tells of what happens while it happens, where that is asked for.
+pub fn tell(what: impl FnOnce() -> String) {
+    if asked() {
         eprintln!("{}", what());
     }
 }
@@ -88,7 +93,7 @@ pub fn receive(github: &Simulator, app: &App) {
     github.set_receiver(move |signed| {
         let routes = routes.clone();
         Box::pin(async move {
-            let what = named(&signed);
+            let what = asked().then(|| named(&signed)).unwrap_or_default();
             let answer = routes.oneshot(request(signed)).await.ok()?;
             let status = answer.status().as_u16();
             let body = Limited::new(answer.into_body(), 64 * 1024).collect().await;

@@ -47,6 +47,24 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 #[test]
+fn an_assertion_is_said_again_for_a_minute_by_the_same_app_and_never_from_the_future() {
+    let (key, app) = (key(), AppId::new(4_711).expect("an id"));
+    let said = |app, seconds| {
+        let said = key.assertion(app, at(seconds)).expect("signed");
+        said.expose_secret().to_owned()
+    };
+    let first = said(app, 1_750_000_000);
+    assert_eq!(said(app, 1_750_000_059), first);
+    let later = said(app, 1_750_000_060);
+    assert_ne!(later, first);
+    // The clock was set back, by one second.
+    assert_ne!(said(app, 1_750_000_059), later);
+    let ours = said(app, 1_750_000_059);
+    let other = AppId::new(4_712).expect("an id");
+    assert_ne!(said(other, 1_750_000_059), ours);
+}
+
+#[test]
 fn a_key_is_read_in_every_form_it_arrives_in() {
     for pem in [pem(), pem_of_github()] {
         let wrapped: Vec<String> = STANDARD

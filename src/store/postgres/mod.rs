@@ -93,6 +93,7 @@ mod sql {
 use std::time::Duration;
 
 use async_trait::async_trait;
+use sqlx::migrate::MigrateError;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::postgres::{PgConnection as Db, PgRow as DbRow};
 use sqlx::{Connection as _, Row};
@@ -153,7 +154,7 @@ impl Postgres {
     ///
     /// # Errors
     /// [`StoreError::Open`] when it is not PostgreSQL's address or the database cannot be reached or used,
-    /// [`StoreError::Newer`] when it is too new for this program,
+    /// [`StoreError::Foreign`] and [`StoreError::Newer`] when it is not for this program,
     /// [`StoreError::Migration`] when the schema cannot be brought up to date.
     pub async fn open(url: &str) -> Stored<Self> {
         let failed = |cause| StoreError::Open {
@@ -165,7 +166,11 @@ impl Postgres {
         // Without the limits below: a step may take its time.
         let first = pool().max_connections(1).connect_with(options.clone());
         let first = first.await.map_err(failed)?;
-        schema::migrator().run(&first).await?;
+        let migrated = schema::migrator().run(&first).await;
+        migrated.map_err(|error| match error {
+            MigrateError::VersionMismatch(1) => StoreError::Foreign(shown(url)),
+            error => error.into(),
+        })?;
         if !schema::known(&mut *first.acquire().await?).await? {
             return Err(StoreError::Newer(shown(url)));
         }

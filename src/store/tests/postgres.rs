@@ -332,3 +332,18 @@ async fn an_entry_that_is_gone_from_the_end_is_missed_also_after_another_followe
         ended(trial).await;
     }
 }
+
+#[tokio::test]
+async fn a_schema_in_which_another_program_keeps_its_steps_is_refused() {
+    let Some(place) = InSchema::new() else { return };
+    let schema = &place.schema;
+    place.order(format!(
+        "create table {schema}._sqlx_migrations (version bigint primary key, description text not null, \
+         installed_on timestamptz not null default now(), success boolean not null, \
+         checksum bytea not null, execution_time bigint not null); \
+         insert into {schema}._sqlx_migrations (version, description, success, checksum, execution_time) \
+         values (1, 'theirs', true, 'x', 0)"
+    ));
+    let refused = Postgres::open(&place.url()).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Foreign(_)), "{refused}");
+}
