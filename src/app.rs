@@ -404,6 +404,7 @@ impl Healer {
     }
 
     async fn heal(&self) {
+        let mut said = String::new();
         loop {
             match self.reads.app().await {
                 Ok(app) => {
@@ -413,7 +414,12 @@ impl Healer {
                 }
                 Err(refused) => {
                     let hint = what_to_mend(&refused);
-                    tracing::error!(%refused, hint, "not ready: GitHub has not accepted the credentials yet");
+                    // Once for each cause: it is asked four times a minute.
+                    let why = refused.to_string();
+                    if said != why {
+                        tracing::error!(%refused, hint, "not ready: GitHub has not accepted the credentials yet");
+                        said = why;
+                    }
                     self.watch.heard(Some(&refused));
                     tokio::time::sleep(PROOF_PAUSE).await;
                 }

@@ -55,16 +55,25 @@ fn collector_is_named() -> bool {
     .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
+/// Libraries log what they answer us as well, and we tell what became of it: GitHub's refusals, slow and failed
+/// statements. Directives that name them hear them again.
+const TOLD_BY_US: &str = "octocrab=off,sqlx=off";
+
+fn filter(directives: &str) -> Result<EnvFilter, TelemetryError> {
+    let all = format!("{TOLD_BY_US},{directives}");
+    EnvFilter::try_new(all).map_err(|error| TelemetryError::Directives {
+        directives: directives.to_owned(),
+        why: error.to_string(),
+    })
+}
+
 /// Sets up logging for the whole process, once.
 ///
 /// # Errors
 /// [`TelemetryError`] when the directives do not parse, the collector's variables cannot be used, or logging
 /// is set up already.
 pub fn init(directives: &str, format: LogFormat) -> Result<Unsent, TelemetryError> {
-    let filter = EnvFilter::try_new(directives).map_err(|error| TelemetryError::Directives {
-        directives: directives.to_owned(),
-        why: error.to_string(),
-    })?;
+    let filter = filter(directives)?;
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         // Complaining on the stream that failed would end the program in a panic: whoever read the log may
@@ -103,6 +112,30 @@ mod tests {
     fn directives_that_do_not_parse_are_named_before_anything_is_set_up() {
         let error = init("countersign=loud", LogFormat::Text).err().unwrap();
         assert!(error.to_string().contains("countersign=loud"), "{error}");
+    }
+
+    #[test]
+    fn libraries_are_heard_only_by_whoever_names_them() {
+        let said = |directives: &str| {
+            let (heard, lines) = std::sync::mpsc::channel();
+            let heard = std::sync::Mutex::new(heard);
+            let layer = tracing_subscriber::fmt::layer().with_writer(move || {
+                let heard = heard.lock().unwrap().clone();
+                heard.send(()).unwrap();
+                std::io::sink()
+            });
+            let layers = layer.with_filter(filter(directives).unwrap());
+            let registry = tracing_subscriber::registry().with(layers);
+            tracing::subscriber::with_default(registry, || {
+                tracing::error!(target: "octocrab", "refused");
+                tracing::warn!(target: "sqlx::query", "slow");
+            });
+            lines.try_iter().count()
+        };
+        assert_eq!(said("info"), 0);
+        assert_eq!(said("debug"), 0);
+        assert_eq!(said("info,octocrab=warn"), 1);
+        assert_eq!(said("info,octocrab=warn,sqlx=info"), 2);
     }
 
     #[test]

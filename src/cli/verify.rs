@@ -237,7 +237,7 @@ async fn request(args: VerifyArgs, watch: &dyn Watch) -> Result<Request, Complai
             .await
             .ok_or_else(|| {
                 let text = format!(
-                    "{} is no git checkout whose remote `origin` names a repository: run this in the checkout, \
+                    "the folder `{}` is no git checkout whose remote `origin` names a repository: run this in the checkout, \
                      or say which repository it is: --repo OWNER/NAME",
                     args.checkout.display()
                 );

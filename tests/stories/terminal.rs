@@ -78,7 +78,7 @@ async fn simulate_tells_who_would_stand_otherwise_and_writes_nothing() {
     assert_eq!((same.code, same.err.as_str()), (0, ""), "{}", same.out);
     assert_eq!(
         same.out,
-        "All 2 open pull requests stay as they are, gate by gate; what a gate waits for may be another.\n"
+        "All 2 open pull requests would stand as they stand now: every gate keeps its state, though its reason may read differently.\n"
     );
 
     let strict = by_people().replace("count: 1", "count: 2");

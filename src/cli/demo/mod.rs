@@ -77,14 +77,14 @@ pub async fn run(args: DemoArgs) -> Ended {
             println!("\nEvery step came to its expected state.");
             Exit::Done
         }
-        Err(story::Stuck(why)) => {
-            eprintln!("\ncountersign: the story got stuck: {why}");
+        Err(why) => {
+            eprintln!("\ncountersign: {why}");
             Exit::No
         }
     };
     if !args.exit {
         tokio::select! {
-            () = stand(&stage, ended == Exit::Done) => {}
+            () = stand(&stage) => {}
             () = stops.next() => {}
         }
     }
@@ -92,19 +92,17 @@ pub async fn run(args: DemoArgs) -> Ended {
     Ok(ended)
 }
 
-/// Stays up until somebody ends it; where the story was told to its end, there is something to try.
-async fn stand(stage: &Stage, told: bool) {
+/// Stays up until somebody ends it, with what there is to try.
+async fn stand(stage: &Stage) {
     println!(
         "The dashboard stays up at {at} (Ctrl-C ends it).\n\
          What to do next there: {at}/repos/acme/shop. What was told above: {at}/repos/acme/shop/pulls/1 \
          to /6.",
         at = stage.dashboard
     );
-    if told {
-        match trying::lay_out(stage).await {
-            Ok(text) => print!("{text}"),
-            Err(why) => eprintln!("countersign: nothing could be laid out to try: {why:#}"),
-        }
+    match trying::lay_out(stage).await {
+        Ok(text) => print!("{text}"),
+        Err(why) => eprintln!("countersign: nothing could be laid out to try: {why:#}"),
     }
     std::future::pending::<()>().await;
 }

@@ -22,8 +22,9 @@ use crate::store::Store;
 use crate::store::sqlite::{Sqlite, url_of};
 use crate::submit::SigningKey;
 
-/// How long a step may take to come to its expected state.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a step waits for its expected state after the last change that was seen: a loaded machine is slow,
+/// a story that is stuck stands still.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// How long a verdict may take to be published; one that changes only wording is held back.
 const PUBLISHED: Duration = Duration::from_secs(1);
 /// How often it is looked for.
@@ -187,10 +188,14 @@ impl Stage {
             .and_then(PullNumber::new)?;
         let repo = self.shop.look(|repo| repo.id).ok().and_then(RepoId::new)?;
         let began = Instant::now();
-        while began.elapsed() < PATIENCE {
-            let record = self.store.record(repo, number).await.ok()?;
-            if let Some(verdict) = record.verdict.filter(|verdict| wanted(verdict)) {
+        let (mut changed, mut last) = (began, None);
+        while changed.elapsed() < PATIENCE {
+            let verdict = self.store.record(repo, number).await.ok()?.verdict;
+            if let Some(verdict) = verdict.clone().filter(|verdict| wanted(verdict)) {
                 return Some((verdict, began.elapsed()));
+            }
+            if verdict != last {
+                (changed, last) = (Instant::now(), verdict);
             }
             tokio::time::sleep(LOOK).await;
         }

@@ -56,14 +56,41 @@ fn starts_are_recorded_once() {
 }
 ";
 
+/// How many steps it has.
+const STEPS: u32 = 17;
+
 /// Plays it.
-pub async fn play(stage: &Stage) -> Told<()> {
+///
+/// # Errors
+/// Where it got stuck, for whoever watches.
+pub async fn play(stage: &Stage) -> Result<(), String> {
     let teller = Teller::new(stage);
-    let pull = refused_for_want_of_evidence(&teller).await?;
-    merged_by_head(&teller, &pull).await?;
-    raced(&teller).await?;
-    people::play(&teller).await?;
-    ledger_holds(&teller).await
+    let told = whole(&teller).await;
+    told.map_err(|Stuck(why)| stuck(teller.steps.get(), &why))
+}
+
+async fn whole(teller: &Teller<'_>) -> Told<()> {
+    let pull = refused_for_want_of_evidence(teller).await?;
+    merged_by_head(teller, &pull).await?;
+    raced(teller).await?;
+    people::play(teller).await?;
+    ledger_holds(teller).await
+}
+
+fn stuck(step: u32, why: &str) -> String {
+    format!("the story got stuck at step {step} of {STEPS}: {why}")
+}
+
+/// A verdict in some lines: how it stands, and each gate.
+fn in_short(verdict: &Value) -> String {
+    let gates = verdict["gates"].as_array().map_or(&[][..], Vec::as_slice);
+    let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
+    let line = |gate: &Value| {
+        let (name, state) = (text(&gate["name"]), text(&gate["state"]));
+        format!("\n  {name} {state}: {}", text(&gate["reason"]))
+    };
+    let gates: String = gates.iter().map(line).collect();
+    format!("{}{gates}", text(&verdict["outcome"]))
 }
 
 async fn refused_for_want_of_evidence(teller: &Teller<'_>) -> Told<PullHandle> {
@@ -333,9 +360,9 @@ impl<'a> Teller<'a> {
     ) -> Told<Duration> {
         let Some((verdict, took)) = self.stage.verdict(pull, wanted).await else {
             let now = self.stage.verdict(pull, |_| true).await;
-            let now = now.map_or_else(|| "there is no verdict".into(), |(v, _)| format!("{v:#}"));
+            let now = now.map_or_else(|| "there is none".into(), |(v, _)| in_short(&v));
             return Err(Stuck(format!(
-                "\"{what}\" did not come about; instead: {now}"
+                "the verdict did not become the expected one ({what}); it is: {now}"
             )));
         };
         let outcome = verdict["outcome"].as_str().unwrap_or_default();
@@ -362,5 +389,37 @@ impl<'a> Teller<'a> {
         if let Some(sentence) = own.as_ref().and_then(|gates| sentence(gates, words)) {
             println!("     \"{sentence}\"");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_stuck_is_told_the_step_of_how_many_and_what_was_seen_last() {
+        let seen = in_short(&serde_json::json!({
+            "outcome": "waiting",
+            "gates": [
+                { "name": "checks", "state": "satisfied", "reason": "`unit` passed" },
+                { "name": "second_verifier", "state": "waiting", "reason": "nobody reported" },
+            ],
+        }));
+        insta::assert_snapshot!(stuck(5, &seen), @r"
+        the story got stuck at step 5 of 17: waiting
+          checks satisfied: `unit` passed
+          second_verifier waiting: nobody reported
+        ");
+    }
+
+    #[test]
+    fn the_story_has_as_many_steps_as_it_says() {
+        let told = [include_str!("story.rs"), include_str!("story/people.rs")];
+        let steps = told.map(|text| text.matches("teller.step").count());
+        // Once more in this very test.
+        assert_eq!(
+            u32::try_from(steps.iter().sum::<usize>() - 1).unwrap(),
+            STEPS
+        );
     }
 }

@@ -14,11 +14,43 @@ use super::stage::{Stage, database};
 use super::story::gate;
 use crate::simulator::Edits;
 
-/// Lays it out; answers what to type.
+/// Lays it out; answers what to type. Where the pull request does not come to wait, the rest is laid out all the
+/// same.
 ///
 /// # Errors
 /// What could not be laid out.
 pub async fn lay_out(stage: &Stage) -> anyhow::Result<String> {
+    settings(stage)?;
+    let folder = stage.folder();
+    let program = std::env::current_exe().unwrap_or_else(|_| "countersign".into());
+    let waiting = waiting(stage).await;
+    if let Err(why) = &waiting {
+        eprintln!("countersign: no evidence is laid out to try: {why:#}");
+    }
+    Ok(commands(folder, &program, &stage.dashboard, waiting.ok()))
+}
+
+/// Where every command finds the demo.
+fn settings(stage: &Stage) -> anyhow::Result<()> {
+    let folder = stage.folder();
+    let app = stage.github.app();
+    let key = folder.join("app.private-key.pem");
+    let settings = [
+        ("DATABASE_URL", database(folder)),
+        ("GITHUB_API_URL", stage.github_url.clone()),
+        ("APP_ID", app.app_id.to_string()),
+        ("PRIVATE_KEY_PATH", key.display().to_string()),
+        ("WEBHOOK_SECRET", app.webhook_secret.clone()),
+    ];
+    let settings = settings.map(|(name, value)| format!("COUNTERSIGN_{name}='{value}'\n"));
+    std::fs::write(&key, &app.private_key_pem)?;
+    std::fs::write(folder.join(".env"), settings.concat())?;
+    std::fs::write(folder.join("policy.yml"), &stage.policy)?;
+    Ok(())
+}
+
+/// The pull request that waits for the evidence that is laid out.
+async fn waiting(stage: &Stage) -> anyhow::Result<u64> {
     let edits = Edits::write("notes.md", "Nothing critical.\n");
     stage
         .agent
@@ -36,32 +68,27 @@ pub async fn lay_out(stage: &Stage) -> anyhow::Result<String> {
     waiting.with_context(|| format!("#{number} does not come to wait for a verifier"))?;
     let evidence = claim(stage, &pull, true).context("its head is gone")?;
     let folder = stage.folder();
-    let app = stage.github.app();
-    let key = folder.join("app.private-key.pem");
-    let settings = [
-        ("DATABASE_URL", database(folder)),
-        ("GITHUB_API_URL", stage.github_url.clone()),
-        ("APP_ID", app.app_id.to_string()),
-        ("PRIVATE_KEY_PATH", key.display().to_string()),
-        ("WEBHOOK_SECRET", app.webhook_secret.clone()),
-    ];
-    let settings = settings.map(|(name, value)| format!("COUNTERSIGN_{name}='{value}'\n"));
-    std::fs::write(&key, &app.private_key_pem)?;
-    std::fs::write(folder.join(".env"), settings.concat())?;
-    std::fs::write(
-        folder.join("verifier.pem"),
-        stage.desk.pem()?.expose_secret(),
-    )?;
+    let key = stage.desk.pem()?;
+    std::fs::write(folder.join("verifier.pem"), key.expose_secret())?;
     std::fs::write(folder.join("evidence.json"), evidence.to_string())?;
-    std::fs::write(folder.join("policy.yml"), &stage.policy)?;
-    let program = std::env::current_exe().unwrap_or_else(|_| "countersign".into());
-    Ok(commands(folder, &program, &stage.dashboard, number))
+    Ok(number)
 }
 
 /// What to type in another terminal.
-fn commands(folder: &Path, program: &Path, dashboard: &str, number: u64) -> String {
+fn commands(folder: &Path, program: &Path, dashboard: &str, waits: Option<u64>) -> String {
     let program = quoted(program);
     let folder = quoted(folder);
+    let any = waits.unwrap_or(1);
+    let submit = waits.map(|number| {
+        format!(
+            "#{number} waits for a second verifier. This posts the evidence of one, signed with its key, and \
+             #{number} is merged:
+
+  {program} evidence submit evidence.json --key verifier.pem --url {dashboard}
+
+"
+        )
+    });
     format!(
         "
 To try the other commands on it, in another terminal:
@@ -71,15 +98,12 @@ To try the other commands on it, in another terminal:
   {program} next acme/shop
   {program} scorecard acme/shop
   {program} ledger verify
-  {program} explain 'acme/shop#{number}'
+  {program} explain 'acme/shop#{any}'
   {program} policy check policy.yml --repo acme/shop
 
-#{number} waits for a second verifier. This posts the evidence of one, signed with its key, and #{number} is merged:
-
-  {program} evidence submit evidence.json --key verifier.pem --url {dashboard}
-
-The folder and the keys in it are made for this demo, and go with it.
-"
+{submit}The folder and the keys in it are made for this demo, and go with it.
+",
+        submit = submit.unwrap_or_default()
     )
 }
 
@@ -103,7 +127,29 @@ mod tests {
             Path::new("/tmp/countersign-demo-Ab3dE6"),
             Path::new("/home/ann's work/countersign"),
             "http://127.0.0.1:8137",
-            16
+            Some(16)
         ));
+    }
+
+    #[test]
+    fn where_nothing_waits_for_evidence_the_other_commands_are_told() {
+        insta::assert_snapshot!(commands(
+            Path::new("/tmp/countersign-demo-Ab3dE6"),
+            Path::new("/usr/bin/countersign"),
+            "http://127.0.0.1:8137",
+            None
+        ), @"
+        To try the other commands on it, in another terminal:
+
+          cd /tmp/countersign-demo-Ab3dE6   # its .env names the database, the App and its key
+
+          /usr/bin/countersign next acme/shop
+          /usr/bin/countersign scorecard acme/shop
+          /usr/bin/countersign ledger verify
+          /usr/bin/countersign explain 'acme/shop#1'
+          /usr/bin/countersign policy check policy.yml --repo acme/shop
+
+        The folder and the keys in it are made for this demo, and go with it.
+        ");
     }
 }

@@ -117,10 +117,10 @@ fn summary(effects: &Effects, safe: Harmless, other: &str) -> String {
     let found = match (effects.changes.len(), looked_at) {
         (_, 0) => format!("No {other}pull request{into} is open."),
         (0, 1) => format!(
-            "The one {other}open pull request{into} stays as it is, gate by gate; what a gate waits for may be another."
+            "The one {other}open pull request{into} would stand as it stands now: every gate keeps its state, though its reason may read differently."
         ),
         (0, all) => format!(
-            "All {all} {other}open pull requests{into} stay as they are, gate by gate; what a gate waits for may be another."
+            "All {all} {other}open pull requests{into} would stand as they stand now: every gate keeps its state, though its reason may read differently."
         ),
         (changed, all) => format!(
             "Of {all} {other}open {}{into}, {changed} would stand otherwise and {} as {}.",
