@@ -133,12 +133,21 @@ impl Sweep {
     }
 
     /// Lists a repository's open pull requests and wakes those that differ from what is remembered, or
-    /// that were open when last seen; with [`Confirm::Always`] all of them.
+    /// that were open when last seen; with [`Confirm::Always`] all of them, and GitHub is first asked
+    /// whether the App may act there at all: a delivery that says so may be an old one, sent again.
     ///
     /// # Errors
     /// The store's and GitHub's.
     pub async fn repo(&self, repo: RepoId, confirm: Confirm) -> Result<Finish, SweepError> {
         let Some(repository) = self.active(repo).await? else {
+            return Ok(Finish::Done { again: None });
+        };
+        let all = confirm == Confirm::Always;
+        let repository = match all {
+            true => self.present(repository).await?,
+            false => Some(repository),
+        };
+        let Some(repository) = repository else {
             return Ok(Finish::Done { again: None });
         };
         self.watch(repo).await?;
@@ -149,7 +158,6 @@ impl Sweep {
         let rows = self.store.open_pulls(Some(repo)).await?;
         let known: BTreeMap<PullNumber, &PullRow> =
             rows.iter().map(|row| (row.pull.number, row)).collect();
-        let all = confirm == Confirm::Always;
         let news: Vec<&PullRequest> = listed
             .items
             .iter()

@@ -19,7 +19,7 @@ use crate::domain::alarms::{self, Alarm, Budget, Facts, KINDS, Kind, Pull, Sort,
 use crate::domain::memory::{BaseMemory, RepoMemory};
 use crate::domain::model::{AppId, BaseRef, InstallationId, RepoId, RepoName, Timestamp};
 use crate::domain::policy::{self, Mode, lint::Gate};
-use crate::domain::redelivery::Book;
+use crate::domain::redelivery::{Book, KEPT};
 use crate::domain::render::json::Told;
 use crate::github::{Left, Refused};
 use crate::store::{PullRow, Store, Stored};
@@ -28,6 +28,9 @@ use crate::telemetry::Meters;
 
 /// How old an answer may be that is given to who asks.
 const FRESH: chrono::Duration = chrono::Duration::seconds(10);
+
+/// So many dead letters are looked at; more than these are told of as so many.
+const MOST_LETTERS: u32 = 1_000;
 
 /// What a server is, as far as alarms depend on it.
 #[derive(Debug, Clone, Copy)]
@@ -210,7 +213,7 @@ pub async fn read(
         low: BTreeMap::new(),
         due: store.next_due().await?,
         waiting: store.waiting(1).await?.first().map(|one| one.delivery.at),
-        dead: store.inbox().await?.dead,
+        dead: dead(store, now).await?,
         missing: book.overdue(),
         bases: active
             .iter()
@@ -218,6 +221,17 @@ pub async fn read(
             .collect(),
         pulls,
     })
+}
+
+/// How many dead letters somebody can do something about: GitHub sends nothing again that is older, and what
+/// such a letter told, the sweep has read. The gauge of the inbox counts them all.
+async fn dead(store: &dyn Store, now: Timestamp) -> Stored<u64> {
+    if store.inbox().await?.dead == 0 {
+        return Ok(0);
+    }
+    let letters = store.dead_letters(MOST_LETTERS).await?;
+    let young = letters.iter().filter(|letter| now - letter.at <= KEPT);
+    Ok(young.count() as u64)
 }
 
 fn budget(left: &Left) -> Option<Budget> {

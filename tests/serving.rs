@@ -22,6 +22,7 @@ use axum::body::Body;
 use countersign::clock::Clock;
 use countersign::domain::memory::Confirm;
 use countersign::domain::model::{Key, RepoId};
+use countersign::simulator::faults::{Fault, FaultPlan};
 use countersign::simulator::{Edits, Options, Permission, Simulator};
 use countersign::store::Store as _;
 use countersign::store::sqlite::Sqlite;
@@ -228,6 +229,24 @@ async fn secrets_are_changed_without_a_restart_and_without_a_delivery_lost() {
     server.says("were read again").await;
     assert_eq!(server.deliver("first").await, StatusCode::UNAUTHORIZED);
     assert_eq!(server.deliver("second").await, StatusCode::ACCEPTED);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_secret_does_not_wait_for_github_to_know_the_key_that_stands_already() {
+    let mut server = Server::start(FIRST).await;
+    let unknown = Fault::Refuse(401, "Bad credentials");
+    let plan = FaultPlan::none().with("GET", "/app", 1_000, unknown);
+    server.github.set_faults(plan);
+    // The same key in another form.
+    let path = server.folder.path().join("key.pem");
+    let key = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, key.replace('\n', "\r\n")).unwrap();
+    server.rewrite(&FIRST.replace("first", "second"));
+    server.signal(Signal::HUP);
+    let line = server.says("read again").await;
+    assert!(line.contains("the private key is the same"), "{line}");
+    assert_eq!(server.deliver("second").await, StatusCode::ACCEPTED);
+    assert_eq!(server.deliver("first").await, StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test(flavor = "multi_thread")]

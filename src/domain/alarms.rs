@@ -206,7 +206,7 @@ pub struct Facts {
     pub due: Option<Timestamp>,
     /// Since when the oldest delivery waits to be understood.
     pub waiting: Option<Timestamp>,
-    /// How many deliveries could not be understood.
+    /// How many deliveries could not be understood that GitHub can send again still.
     pub dead: u64,
     /// How many deliveries were asked for and have not come, and since when the first of them is missing.
     pub missing: Option<(usize, Timestamp)>,
@@ -373,7 +373,8 @@ fn server(facts: &Facts, alarms: &mut Vec<Alarm>) {
             facts.dead
         );
         let mend = "The dashboard names them with the reason; redeliver them on the App's page under \
-                    Advanced once this server is up to date.";
+                    Advanced once this server is up to date. GitHub can send them again for three days; \
+                    then this alarm ends.";
         alarms.push(alarm(Kind::DeadLetters, "", None, what, mend));
     }
     if let Some((count, since)) = facts.missing

@@ -39,7 +39,7 @@ pub const MOST_AT_ONCE: usize = 50;
 /// So many are remembered as missing; beyond that the oldest are left to the sweep.
 const MOST_MISSING: usize = 5_000;
 /// GitHub sends nothing again that is older.
-const KEPT: Duration = Duration::days(3);
+pub const KEPT: Duration = Duration::days(3);
 /// How far the first look reads back: deliveries from before are the sweep's.
 const FIRST_LOOK: Duration = Duration::days(1);
 /// A list is read again so far back: an attempt is listed only once it ended.

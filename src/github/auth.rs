@@ -162,6 +162,13 @@ impl AppKey {
         }
     }
 
+    /// Whether the other one is the same key: it signs the same alike, whatever form it was read from.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        let proof = |key: &Self| key.sign(0, 0, "proof".to_owned()).ok();
+        let (ours, theirs) = (proof(self), proof(other));
+        matches!((ours, theirs), (Some(ours), Some(theirs)) if ours.expose_secret() == theirs.expose_secret())
+    }
+
     fn sign(&self, iat: i64, exp: i64, iss: String) -> Result<SecretString, KeyError> {
         let claims = Claims { iat, exp, iss };
         jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, &self.key)

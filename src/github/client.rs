@@ -196,6 +196,11 @@ impl Client {
         self
     }
 
+    /// Whether this is the key that it signs with already.
+    pub fn signs_with(&self, key: &AppKey) -> bool {
+        self.key.get().is(key)
+    }
+
     /// Signs with another key of the App from now on. Tokens that were minted stay good.
     pub fn renew_key(&self, key: AppKey) {
         self.key.set(key);

@@ -175,6 +175,10 @@ pub trait Reads: Send + Sync {
     async fn repositories(&self, installation: InstallationId) -> Answer<Listing<Repository>>;
     /// `GET /repos/{owner}/{repo}/installation`, then the repository: for the command line.
     async fn repository(&self, name: &RepoName) -> Answer<Repository>;
+    /// `GET /repos/{owner}/{repo}/installation` in the App's own name, then `GET /repositories/{id}`: what the
+    /// repository is called now and which installation opens it; `None` where the App may not act in it
+    /// (taken out, suspended, removed, archived, deleted).
+    async fn whereabouts(&self, repo: &Repository) -> Answer<Option<Repository>>;
     /// `GET /repos/{}/pulls?state=open`.
     async fn open_pulls(&self, repo: &Repository) -> Answer<Listing<PullRequest>>;
     /// `GET /repos/{}/pulls/{number}`.

@@ -91,6 +91,27 @@ impl Reads for Client {
         places::repository(found, installation)
     }
 
+    async fn whereabouts(&self, repo: &Repository) -> Answer<Option<Repository>> {
+        let gone = |refused| match refused {
+            Refused::NotFound(_) | Refused::Inactive(_) => Ok(None),
+            refused => Err(refused),
+        };
+        // The name may be another repository's by now: that one tells who opens it, and the number the rest.
+        let path = format!("/repos/{}/installation", repo.name);
+        let found = match self.read(Principal::App, &path).await {
+            Ok(found) => found.value,
+            Err(refused) => return gone(refused),
+        };
+        let Some(installation) = places::active_installation(found)? else {
+            return Ok(None);
+        };
+        let who = Principal::Installation(installation);
+        match self.read(who, &format!("/repositories/{}", repo.id)).await {
+            Ok(found) => places::living_repository(found.value, installation),
+            Err(refused) => gone(refused),
+        }
+    }
+
     async fn open_pulls(&self, repo: &Repository) -> Answer<Listing<PullRequest>> {
         // Oldest first: what is opened meanwhile comes at the end and shifts nothing.
         let tail = "/pulls?state=open&sort=created&direction=asc";

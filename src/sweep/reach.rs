@@ -135,6 +135,22 @@ impl Sweep {
         }
     }
 
+    /// Asks whether the App may act in a repository, by which name and installation, and remembers the
+    /// answer; `None` where it may not. A refusal says neither: the pass that asked is made again.
+    pub(super) async fn present(
+        &self,
+        known: Repository,
+    ) -> Result<Option<Repository>, SweepError> {
+        let Some(mut present) = self.reads.whereabouts(&known).await? else {
+            tracing::info!(repo = %known.name, "the App may not act there: left alone");
+            self.deactivate(known.id).await?;
+            return Ok(None);
+        };
+        present.default_branch = present.default_branch.or(known.default_branch);
+        self.remember(&present).await?;
+        Ok(Some(present))
+    }
+
     /// Stops work in a repository until an event or a sweep shows that the App may act there again.
     ///
     /// # Errors

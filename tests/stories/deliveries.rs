@@ -3,8 +3,10 @@
 use axum::body::Body;
 use countersign::app::App;
 use countersign::domain::ledger::Kind;
-use countersign::simulator::faults::FaultPlan;
+use countersign::domain::model::DeliveryId;
+use countersign::simulator::faults::{Fault, FaultPlan};
 use countersign::simulator::{MergeMethod, PullHandle};
+use countersign::store::NewDelivery;
 use http::Request;
 use serde_json::json;
 use tower::ServiceExt as _;
@@ -219,6 +221,104 @@ async fn a_suspended_app_does_nothing_and_goes_on_when_it_may_again() {
     stage.shop.suspend_app(&stage.alice, false).unwrap();
     stage.settle().await;
     landed_once(&stage, &pull).await;
+}
+
+/// Has GitHub say something about the App's reach, and takes those deliveries from their way.
+fn taken_from_the_way(stage: &Stage, say: impl FnOnce()) -> Vec<(String, serde_json::Value)> {
+    stage.github.lose_pending();
+    say();
+    let mut world = stage.github.lock();
+    let taken: Vec<_> = world.outbox.drain(..).collect();
+    taken
+        .into_iter()
+        .map(|one| (one.event, one.payload))
+        .collect()
+}
+
+/// Old deliveries reach the server by an id that it does not know.
+async fn sent_again(stage: &Stage, old: Vec<(String, serde_json::Value)>) {
+    let again = old
+        .into_iter()
+        .enumerate()
+        .map(|(at, (event, body))| NewDelivery {
+            id: DeliveryId::parse(&format!("0000000{at}-1111-2222-3333-444444444444")).unwrap(),
+            event,
+            body: body.to_string().into(),
+            at: stage.clock.now(),
+        });
+    stage.store.accept(again.collect()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_old_word_that_the_app_may_not_act_is_asked_of_github_and_not_believed() {
+    type Act = fn(&Stage);
+    let acts: [(Act, Act); 4] = [
+        (
+            |stage| {
+                stage
+                    .shop
+                    .suspend_app(&stage.alice, true)
+                    .map(drop)
+                    .unwrap()
+            },
+            |stage| {
+                stage
+                    .shop
+                    .suspend_app(&stage.alice, false)
+                    .map(drop)
+                    .unwrap()
+            },
+        ),
+        (
+            |stage| stage.shop.deselect(&stage.alice).map(drop).unwrap(),
+            |stage| stage.shop.install_app(&stage.alice).map(drop).unwrap(),
+        ),
+        (
+            |stage| stage.shop.archive(&stage.alice, true).map(drop).unwrap(),
+            |stage| stage.shop.archive(&stage.alice, false).map(drop).unwrap(),
+        ),
+        (
+            |stage| stage.shop.rename(&stage.alice, "store").map(drop).unwrap(),
+            |stage| stage.shop.rename(&stage.alice, "shop").map(drop).unwrap(),
+        ),
+    ];
+    for (act, undo) in acts {
+        let stage = Stage::new().await;
+        let pull = stage.open_pull().await;
+        let old = taken_from_the_way(&stage, || act(&stage));
+        assert!(!old.is_empty());
+        taken_from_the_way(&stage, || undo(&stage));
+        sent_again(&stage, old.clone()).await;
+        stage.settle().await;
+        stage.clear(&pull).await;
+        landed_once(&stage, &pull).await;
+        let repo = stage.store.repo(stage.repo_id()).await.unwrap().value;
+        assert_eq!(repo.repo.unwrap().name.to_string(), "acme/shop", "{old:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_word_that_the_app_may_not_act_is_asked_about_until_github_answers() {
+    let stage = Stage::new().await;
+    stage.open_pull().await;
+    let active = async || {
+        stage
+            .store
+            .repo(stage.repo_id())
+            .await
+            .unwrap()
+            .value
+            .active
+    };
+    stage.shop.archive(&stage.alice, true).unwrap();
+    let gateway = Fault::Refuse(502, "Bad Gateway");
+    let plan = FaultPlan::none().with("GET", "/installation", 1_000, gateway);
+    stage.github.set_faults(plan);
+    stage.settle().await;
+    assert!(active().await, "nobody confirmed it");
+    stage.github.set_faults(FaultPlan::none());
+    stage.after(600).await;
+    assert!(!active().await);
 }
 
 #[tokio::test]

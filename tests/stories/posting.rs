@@ -5,6 +5,8 @@ use countersign::simulator::{Edits, PullHandle};
 use countersign::store::EVIDENCE_PER_HEAD;
 use http::HeaderMap;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::desk::{Desk, MAIN, WORKFLOW, pair, policy, sealed};
 use crate::stage::{AFTER, Evidence, PUBLIC_URL};
@@ -344,4 +346,36 @@ async fn a_posted_rejection_outlives_a_retarget_and_an_approval_does_not() {
         "{}",
         desk.stage.told(&desk.pull).await
     );
+}
+
+/// A body that was begun and does not come on: the server is asked to say that it waits for it.
+async fn begun(address: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!(
+        "POST /evidence HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Expect: 100-continue\r\nContent-Length: 9\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream
+}
+
+/// The status of the next answer.
+async fn answered(stream: &mut TcpStream) -> String {
+    let mut line = [0; 12];
+    stream.read_exact(&mut line).await.unwrap();
+    String::from_utf8_lossy(&line[9..]).into_owned()
+}
+
+#[tokio::test]
+async fn slow_bodies_of_one_address_have_their_part_and_no_more() {
+    let desk = Desk::new().await;
+    let address = desk.url.strip_prefix("http://").unwrap();
+    let address = address.strip_suffix("/evidence").unwrap();
+    let mut slow = Vec::new();
+    for _ in 0..8 {
+        let mut one = begun(address).await;
+        assert_eq!(answered(&mut one).await, "100");
+        slow.push(one);
+    }
+    assert_eq!(answered(&mut begun(address).await).await, "429");
 }

@@ -5,7 +5,8 @@
 //! what was begun is read back by the next start.
 //!
 //! SIGHUP reads keys, secrets and the API token again. It is all or nothing: where anything is wrong, or
-//! GitHub does not know the new private key, what stands stays, and the log says why.
+//! GitHub does not know the new private key, what stands stays, and the log says why. A key that stands
+//! already is not tried again: whatever GitHub makes of it, the other secrets need not wait for that.
 
 use std::sync::Arc;
 
@@ -52,17 +53,24 @@ pub fn renew(
     };
     tokio::spawn(async move {
         while hangups.recv().await.is_some() {
-            match read(&again, &candidate).await {
+            match read(&again, &client, &candidate).await {
                 Ok((settings, key)) => {
+                    let same = client.signs_with(&key);
                     client.renew_key(key);
                     if settings.api_token.is_none() {
                         tracing::warn!("{}", super::OPEN_TO_ALL);
                     }
                     keys.api_token.set(settings.api_token);
                     keys.webhook_secrets.set(settings.webhook_secrets);
-                    tracing::info!(
-                        "the private key, webhook secrets and API token were read again"
-                    );
+                    match same {
+                        true => tracing::info!(
+                            "webhook secrets and API token were read again; the private key is the same as \
+                             before and was not tried at GitHub"
+                        ),
+                        false => tracing::info!(
+                            "the private key, webhook secrets and API token were read again"
+                        ),
+                    }
                 }
                 Err(why) => tracing::error!(
                     why,
@@ -76,6 +84,7 @@ pub fn renew(
 #[cfg(unix)]
 async fn read(
     again: &Again,
+    present: &Client,
     candidate: &(impl Fn(&Settings) -> Result<Client, String> + Send + Sync + 'static),
 ) -> Result<(Settings, AppKey), String> {
     let holds = env_file::read().map_err(|error| error.to_string())?;
@@ -84,6 +93,9 @@ async fn read(
         .map_err(|complaints| settings::report(&complaints))?;
     let key = AppKey::read(settings.credentials.private_key.expose_secret())
         .map_err(|error| error.to_string())?;
+    if present.signs_with(&key) {
+        return Ok((settings, key));
+    }
     let client = candidate(&settings)?;
     match client.app().await {
         Ok(_) => {}

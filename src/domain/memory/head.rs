@@ -19,7 +19,6 @@ impl HeadMemory {
             Change::Pushed(..)
             | Change::Repo(_)
             | Change::RepoSeen(_)
-            | Change::RepoInactive(_)
             | Change::InstallationActive(..)
             | Change::Pull(..)
             | Change::Review(..)

@@ -435,7 +435,9 @@ fn pushed(event: &Event) -> Meaning {
 }
 
 /// Where the App may act, and what became of the repositories there. Every change for the better is
-/// followed by a look at everything: nothing that happened in between was heard.
+/// followed by a look at everything: nothing that happened in between was heard. A change for the worse is
+/// not believed: sent again, an old one would stop what goes on. Those it names are woken, and their pass
+/// asks GitHub whether the App may still act there.
 fn reach(event: &Event) -> Meaning {
     match event {
         Event::Installation {
@@ -444,15 +446,15 @@ fn reach(event: &Event) -> Meaning {
             repos,
         } => installed(*installation, action, repos),
         Event::Repositories { added, removed } => Meaning {
-            changes: added
-                .iter()
-                .cloned()
-                .map(Change::Repo)
-                .chain(removed.iter().copied().map(Change::RepoInactive))
-                .collect(),
+            changes: added.iter().cloned().map(Change::Repo).collect(),
             wakes: added
                 .iter()
                 .map(whole_repo)
+                .chain(
+                    removed
+                        .iter()
+                        .map(|repo| (Wake::Key(Key::Repo(*repo)), Confirm::Always)),
+                )
                 .chain(added.iter().filter_map(who_has_its_default))
                 .collect(),
             note: format!(
@@ -462,41 +464,39 @@ fn reach(event: &Event) -> Meaning {
             ),
         },
         Event::Repository { repo, action } => match action.as_str() {
-            "archived" | "deleted" => Meaning {
-                changes: vec![Change::RepoInactive(repo.id)],
-                wakes: who_has_its_default(repo).into_iter().collect(),
-                note: format!("{} was {action}", repo.name),
-            },
-            _ => Meaning {
-                changes: vec![Change::Repo(repo.clone())],
-                wakes: [whole_repo(repo)]
-                    .into_iter()
-                    .chain(who_has_its_default(repo))
-                    .collect(),
-                note: format!("{} was {action}", repo.name),
-            },
+            "archived" | "deleted" => about(repo, action, Vec::new()),
+            _ => about(repo, action, vec![Change::Repo(repo.clone())]),
         },
         _ => Meaning::default(),
     }
 }
 
+fn about(repo: &Repository, action: &str, changes: Vec<Change>) -> Meaning {
+    let everybody = who_has_its_default(repo);
+    Meaning {
+        changes,
+        wakes: [whole_repo(repo)].into_iter().chain(everybody).collect(),
+        note: format!("{} was {action}", repo.name),
+    }
+}
+
 fn installed(installation: InstallationId, action: &str, repos: &[Repository]) -> Meaning {
     let note = format!("installation {installation}: {action}");
+    // `unsuspend` and `new_permissions_accepted` name no repositories: those known are woken.
+    let known = (Wake::Installation(installation), Confirm::Always);
     if matches!(action, "deleted" | "suspend") {
         return Meaning {
-            changes: vec![Change::InstallationActive(installation, false)],
-            wakes: Vec::new(),
+            changes: Vec::new(),
+            wakes: vec![known],
             note,
         };
     }
-    // `unsuspend` and `new_permissions_accepted` name no repositories: those known are woken.
-    let known = (Wake::Installation(installation), Confirm::Always);
     Meaning {
         changes: repos
             .iter()
             .cloned()
             .map(Change::Repo)
-            .chain([Change::InstallationActive(installation, true)])
+            .chain([Change::InstallationActive(installation)])
             .collect(),
         wakes: repos.iter().map(whole_repo).chain([known]).collect(),
         note,

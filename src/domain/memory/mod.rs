@@ -249,8 +249,9 @@ pub enum Change {
     /// A delivery named this repository: it is learned if it was not known, and not touched if it was
     /// (a late delivery may bear an old name, or come after a suspension).
     RepoSeen(Repository),
-    RepoInactive(RepoId),
-    InstallationActive(InstallationId, bool),
+    /// The App may act in what is known of this installation. That it may not is never a delivery's to
+    /// say: GitHub is asked.
+    InstallationActive(InstallationId),
     Pull(RepoId, Box<PullRequest>),
     Review(RepoId, PullNumber, Review),
     Comment(RepoId, PullNumber, Comment),

@@ -29,7 +29,6 @@ impl PullMemory {
             Change::Pushed(_, _, push) => self.see_push(push),
             Change::Repo(_)
             | Change::RepoSeen(_)
-            | Change::RepoInactive(_)
             | Change::InstallationActive(..)
             | Change::Run(..)
             | Change::SuiteRerun(..)

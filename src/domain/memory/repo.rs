@@ -25,12 +25,11 @@ impl RepoMemory {
                     self.see(seen);
                 }
             }
-            Change::RepoInactive(_) => self.active = false,
-            Change::InstallationActive(installation, active) => {
+            Change::InstallationActive(installation) => {
                 if let Some(repo) = &self.repo
                     && repo.installation == *installation
                 {
-                    self.active = *active;
+                    self.active = true;
                 }
             }
             Change::Tip {

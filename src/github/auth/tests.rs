@@ -189,3 +189,12 @@ fn a_token_is_replaced_five_minutes_before_its_end() {
     assert!(!is_fresh(at(3_600), at(3_300)));
     assert!(!is_fresh(at(3_600), at(4_000)));
 }
+
+#[test]
+fn a_key_is_the_same_in_every_form_and_no_other() {
+    let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
+    let der: Pkcs8V1Der<'_> = pair.as_der().unwrap();
+    let other = AppKey::read(&pem_of("PRIVATE KEY", der.as_ref())).unwrap();
+    assert!(key().is(&AppKey::read(&pem_of_github()).unwrap()));
+    assert!(!key().is(&other));
+}

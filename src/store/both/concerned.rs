@@ -29,10 +29,10 @@ impl Touched {
             Change::Repo(known) | Change::RepoSeen(known) => {
                 self.repo(tx, known.id).await?.apply(change);
             }
-            Change::RepoInactive(repo) | Change::Tip { repo, .. } => {
+            Change::Tip { repo, .. } => {
                 self.repo(tx, *repo).await?.apply(change);
             }
-            Change::InstallationActive(installation, _) => {
+            Change::InstallationActive(installation) => {
                 // Repositories that this very delivery told of are not in the table yet.
                 let mut concerned: BTreeSet<RepoId> = self.repos.keys().copied().collect();
                 concerned.extend(memory::repos_of(tx, *installation).await?);

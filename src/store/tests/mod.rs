@@ -95,7 +95,7 @@ macro_rules! every_sentence {
                 a_base_wakes_the_open_pulls_into_it,
                 a_wake_follows_the_changes_of_its_own_delivery,
                 an_installation_wakes_its_active_repositories,
-                a_suspended_installation_silences_its_repositories_and_no_others,
+                an_installation_that_is_back_is_back_with_all_its_repositories_and_no_others,
                 many_wakes_of_one_delivery_are_one_pass_with_the_strongest_confirmation,
                 changes_of_one_delivery_are_one_version,
                 a_repeated_delivery_does_not_void_what_a_pass_read,

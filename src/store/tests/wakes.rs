@@ -3,7 +3,7 @@ use super::given::*;
 use crate::domain::facts::PullState;
 use crate::domain::memory::{Change, Confirm, HeadMemory, Wake};
 use crate::domain::model::Key;
-use crate::store::{Absorbed, Versioned};
+use crate::store::{Absorbed, Store, Versioned};
 
 pub async fn a_head_wakes_every_open_pull_with_it(place: &dyn Place) {
     let store = place.open().await;
@@ -73,27 +73,35 @@ pub async fn an_installation_wakes_its_active_repositories(place: &dyn Place) {
     know_repo(&*store, 1, "acme/a", 3).await;
     know_repo(&*store, 2, "acme/b", 3).await;
     know_repo(&*store, 4, "other/d", 30).await;
-    let gone = vec![Change::RepoInactive(repo_id(2))];
+    silence(&*store, 2).await;
     let wake = vec![Wake::Installation(installation(3))];
-    say(&*store, "one", gone, wake).await;
+    say(&*store, "one", Vec::new(), wake).await;
     assert_eq!(drain(&*store, at(0)).await, [Key::Repo(repo_id(1))]);
 }
 
-pub async fn a_suspended_installation_silences_its_repositories_and_no_others(place: &dyn Place) {
-    let store = place.open().await;
-    know_repo(&*store, 1, "acme/a", 3).await;
-    know_repo(&*store, 4, "other/d", 30).await;
-    let wake = || vec![Wake::Installation(installation(3))];
-    let told = Change::Repo(repository(2, "acme/b", 3));
-    let suspended = Change::InstallationActive(installation(3), false);
-    say(&*store, "one", vec![told, suspended], wake()).await;
-    assert!(drain(&*store, at(0)).await.is_empty());
-    let active = store.active_repos().await.unwrap();
-    assert_eq!(active.len(), 1);
-    assert_eq!(active[0].repo.as_ref().unwrap().id, repo_id(4));
+/// The App may not act there.
+async fn silence(store: &dyn Store, id: u64) {
+    let mut memory = store.repo(repo_id(id)).await.unwrap();
+    memory.value.active = false;
+    assert!(store.remember_repo(repo_id(id), &memory).await.unwrap());
+}
 
-    let back = Change::InstallationActive(installation(3), true);
-    say(&*store, "two", vec![back], wake()).await;
+pub async fn an_installation_that_is_back_is_back_with_all_its_repositories_and_no_others(
+    place: &dyn Place,
+) {
+    let store = place.open().await;
+    for (id, name, installation) in [(1, "acme/a", 3), (4, "other/d", 30)] {
+        know_repo(&*store, id, name, installation).await;
+        silence(&*store, id).await;
+    }
+    let wake = || vec![Wake::Installation(installation(3))];
+    say(&*store, "one", Vec::new(), wake()).await;
+    assert!(drain(&*store, at(0)).await.is_empty());
+    assert!(store.active_repos().await.unwrap().is_empty());
+
+    let told = Change::Repo(repository(2, "acme/b", 3));
+    let back = Change::InstallationActive(installation(3));
+    say(&*store, "two", vec![told, back], wake()).await;
     let mut woken = drain(&*store, at(0)).await;
     woken.sort();
     assert_eq!(woken, [Key::Repo(repo_id(1)), Key::Repo(repo_id(2))]);

@@ -49,6 +49,11 @@ pub enum Refusal {
     Late,
     #[error("too many bodies are being read; come again")]
     Crowded,
+    #[error(
+        "{0} bodies from this address are being read already; send one after the other, each at once, and come \
+         again"
+    )]
+    Slow(usize),
     #[error("this is too often; come again in {0} s")]
     TooMany(u64),
     #[error(
@@ -107,13 +112,14 @@ impl Refusal {
             Self::Type | Self::Compressed => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Broken => StatusCode::BAD_REQUEST,
             Self::Late => StatusCode::REQUEST_TIMEOUT,
-            Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Slow(_) | Self::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
         }
     }
 
     fn again(&self) -> Option<u64> {
         match self {
             Self::TooMany(after) => Some(*after),
+            Self::Slow(_) => Some(SOON),
             other => (other.status() == StatusCode::SERVICE_UNAVAILABLE).then_some(SOON),
         }
     }

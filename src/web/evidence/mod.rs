@@ -10,7 +10,9 @@
 //! behind a proxy all senders share it. So what is proven to come from a repository's workflow or key
 //! counts for that repository and is given back to the peer: verifiers at work use up nobody else's rate.
 //! What is left: a stranger behind the same proxy can use up the peer's, and then whoever may post waits
-//! out the minute that `Retry-After` tells.
+//! out the minute that `Retry-After` tells. The same holds for bodies that come slowly: an address may have a
+//! quarter of those that are read at once. A proxy that takes a body whole before it passes it on lets no
+//! stranger hold that quarter.
 //!
 //! **Quicker than a webhook.** A verifier may post before the delivery that tells of its pull request, or
 //! though that delivery was lost. So a head of which no pull request is known is asked of GitHub here and
@@ -30,6 +32,7 @@
 mod answer;
 mod proof;
 mod rate;
+mod share;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -43,10 +46,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 
 use answer::Refusal;
 use rate::Rate;
+use share::{Full, Shares};
 
 use super::Addresses;
 use super::server::Peer;
@@ -67,6 +71,8 @@ const DRAIN: usize = 8 * 1024 * 1024;
 const WITHIN: Duration = Duration::from_secs(20);
 /// How many bodies are read at once.
 const BODIES: usize = 32;
+/// How many of those from one address.
+const BODIES_OF_ONE: usize = BODIES / 4;
 /// How often one peer may post in a minute.
 const BY_PEER: u32 = 240;
 /// How often the workflows and keys of one repository may post in a minute.
@@ -91,7 +97,7 @@ pub struct Posting {
     sweep: Sweep,
     addresses: Addresses,
     woken: Arc<Notify>,
-    bodies: Semaphore,
+    bodies: Shares,
     peers: Rate<IpAddr>,
     repositories: Rate<RepoId>,
 }
@@ -114,7 +120,7 @@ impl Posting {
             clock,
             addresses,
             woken,
-            bodies: Semaphore::new(BODIES),
+            bodies: Shares::new(BODIES, BODIES_OF_ONE),
             peers: Rate::new(BY_PEER),
             repositories: Rate::new(BY_REPOSITORY),
         }
@@ -134,7 +140,7 @@ impl Posting {
         let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let now = self.clock.now();
         self.peers.take(peer, now).map_err(Refusal::TooMany)?;
-        let text = self.body(&parts.headers, body).await?;
+        let text = self.body(peer, &parts.headers, body).await?;
         let admitted = match bearer(&parts.headers)? {
             Some(token) => self.by_token(peer, token, text).await?,
             None => self.by_signature(peer, &parts.headers, &text).await?,
@@ -193,12 +199,21 @@ impl Posting {
         counted.map_err(Refusal::TooMany)
     }
 
-    async fn body(&self, headers: &HeaderMap, body: Body) -> Result<String, Refusal> {
+    async fn body(&self, peer: IpAddr, headers: &HeaderMap, body: Body) -> Result<String, Refusal> {
         check_type(headers)?;
-        let _slot = self.bodies.try_acquire().map_err(|_| Refusal::Crowded)?;
+        let _slot = self.bodies.take(peer)?;
         let read = tokio::time::timeout(WITHIN, whole(body)).await;
         let bytes = read.unwrap_or(Err(Refusal::Late))?;
         String::from_utf8(bytes.into()).map_err(|error| Refusal::not_json(&error))
+    }
+}
+
+impl From<Full> for Refusal {
+    fn from(full: Full) -> Self {
+        match full {
+            Full::Together => Self::Crowded,
+            Full::Alone => Self::Slow(BODIES_OF_ONE),
+        }
     }
 }
 

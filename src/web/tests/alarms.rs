@@ -118,3 +118,19 @@ async fn while_the_database_is_away_no_alarm_is_told_to_be_over_and_scrapers_are
             .contains("countersign_inbox_deliveries{")
     );
 }
+
+#[tokio::test]
+async fn a_dead_letter_is_an_alarm_as_long_as_github_can_send_it_again() {
+    for (hours, stands) in [(71, true), (73, false)] {
+        let mut shelf = full();
+        for letter in &mut shelf.letters {
+            letter.at = now() - Duration::hours(hours);
+        }
+        let (state, _) = watched(shelf);
+        let found = state.watch.look().await;
+        let alarm = found
+            .iter()
+            .any(|alarm| alarm.kind.word() == "dead_letters");
+        assert_eq!(alarm, stands, "after {hours} hours");
+    }
+}

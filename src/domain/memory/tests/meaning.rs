@@ -299,7 +299,7 @@ fn reach_over_the_repository_of_defaults_won_or_lost_wakes_the_whole_installatio
 }
 
 #[test]
-fn whatever_gives_the_app_reach_leads_to_a_look_at_everything() {
+fn whatever_gives_or_takes_reach_leads_to_a_look_and_nothing_is_taken_on_a_deliverys_word() {
     let everything = [(Wake::Key(Key::Repo(repo_id())), Confirm::Always)];
     let installation = repository().installation;
     let installed = |action: &str, repos: Vec<Repository>| {
@@ -314,7 +314,7 @@ fn whatever_gives_the_app_reach_leads_to_a_look_at_everything() {
         created.changes,
         [
             Change::Repo(repository()),
-            Change::InstallationActive(installation, true)
+            Change::InstallationActive(installation)
         ]
     );
     let all = [(Wake::Installation(installation), Confirm::Always)];
@@ -324,21 +324,17 @@ fn whatever_gives_the_app_reach_leads_to_a_look_at_everything() {
     }
     for action in ["suspend", "deleted"] {
         let meaning = installed(action, Vec::new());
-        assert_eq!(
-            meaning.changes,
-            [Change::InstallationActive(installation, false)]
-        );
-        assert_eq!(meaning.wakes, []);
+        assert_eq!(meaning.changes, [], "{action} is asked, not believed");
+        assert_eq!(meaning.wakes, all);
     }
+    let gone = RepoId::new(77).unwrap();
     let came = means(&Event::Repositories {
         added: vec![repository()],
-        removed: vec![repo_id()],
+        removed: vec![gone],
     });
-    assert_eq!(
-        came.changes,
-        [Change::Repo(repository()), Change::RepoInactive(repo_id())]
-    );
-    assert_eq!(came.wakes, everything);
+    assert_eq!(came.changes, [Change::Repo(repository())]);
+    let asked = [(Wake::Key(Key::Repo(gone)), Confirm::Always)];
+    assert_eq!(came.wakes, [everything.clone(), asked].concat());
     let changed = |action: &str| {
         means(&Event::Repository {
             repo: repository(),
@@ -350,8 +346,8 @@ fn whatever_gives_the_app_reach_leads_to_a_look_at_everything() {
         assert_eq!(changed(action).wakes, everything);
     }
     for action in ["archived", "deleted"] {
-        assert_eq!(changed(action).changes, [Change::RepoInactive(repo_id())]);
-        assert_eq!(changed(action).wakes, []);
+        assert_eq!(changed(action).changes, []);
+        assert_eq!(changed(action).wakes, everything);
     }
 }
 

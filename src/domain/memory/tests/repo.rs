@@ -12,10 +12,7 @@ fn a_late_delivery_neither_reactivates_nor_renames_a_known_repository() {
     memory.apply(&Change::RepoSeen(old.clone()));
     assert!(memory.active, "any delivery teaches an unknown repository");
     memory.apply(&Change::Repo(repository()));
-    memory.apply(&Change::InstallationActive(
-        repository().installation,
-        false,
-    ));
+    memory.active = false;
     memory.apply(&Change::RepoSeen(old));
     assert!(!memory.active);
     assert_eq!(memory.repo.unwrap().name.to_string(), "acme/shop");
@@ -25,17 +22,11 @@ fn a_late_delivery_neither_reactivates_nor_renames_a_known_repository() {
 fn only_the_installation_a_repository_belongs_to_switches_it() {
     let mut memory = RepoMemory::default();
     memory.apply(&Change::Repo(repository()));
-    memory.apply(&Change::InstallationActive(
-        InstallationId::new(8).unwrap(),
-        false,
-    ));
-    assert!(memory.active);
-    memory.apply(&Change::RepoInactive(repo_id()));
+    memory.active = false;
+    let back = |id| Change::InstallationActive(InstallationId::new(id).unwrap());
+    memory.apply(&back(8));
     assert!(!memory.active);
-    memory.apply(&Change::InstallationActive(
-        InstallationId::new(7).unwrap(),
-        true,
-    ));
+    memory.apply(&back(7));
     assert!(memory.active);
 }
 

@@ -47,6 +47,7 @@ async fn every_answer_to_posted_evidence_says_what_became_of_it_or_what_to_do() 
         Refusal::Broken,
         Refusal::Late,
         Refusal::Crowded,
+        Refusal::Slow(8),
         Refusal::TooMany(42),
         Refusal::NoAddress,
         Refusal::NoPolicy,
