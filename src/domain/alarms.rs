@@ -298,11 +298,12 @@ fn budgets(facts: &Facts) -> Vec<Alarm> {
         let since = *low.get(&budget.installation)?;
         let about = format!("installation {}", budget.installation);
         let what = format!(
-            "Of {} calls that GitHub allows installation {} in this hour, {} are left; the next hour begins at \
+            "Of {} calls that GitHub allows installation {} in this hour, {} {} left; the next hour begins at \
              {}.",
             budget.limit,
             budget.installation,
             budget.remaining,
+            if budget.remaining == 1 { "is" } else { "are" },
             budget.resets.format("%Y-%m-%d %H:%M UTC")
         );
         let mend = "Wait: merges and check runs go first, the rest goes on by itself. If it happens again, \

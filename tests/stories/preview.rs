@@ -168,7 +168,7 @@ async fn what_was_found_is_found_again_only_after_a_while_or_for_another_head() 
     stage.settle().await;
     assert_eq!(reads(&pull), 1);
     let said = section(&stage, &pull).await;
-    assert!(said.contains("stays as it is"), "{said}");
+    assert!(said.contains("would stand as it stands now"), "{said}");
 }
 
 #[tokio::test]

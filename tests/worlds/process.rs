@@ -93,7 +93,11 @@ pub fn receive(github: &Simulator, app: &App) {
     github.set_receiver(move |signed| {
         let routes = routes.clone();
         Box::pin(async move {
-            let what = asked().then(|| named(&signed)).unwrap_or_default();
+            let what = if asked() {
+                named(&signed)
+            } else {
+                String::new()
+            };
             let answer = routes.oneshot(request(signed)).await.ok()?;
             let status = answer.status().as_u16();
             let body = Limited::new(answer.into_body(), 64 * 1024).collect().await;
